@@ -1,0 +1,169 @@
+//! What ash, its supervisor and its last stage tell each other.
+//!
+//! ```text
+//! ash ──socketpair on fd 0──▶ ash __confine supervise ──socketpair on fd 0──▶ [bwrap|firejail] ash __confine apply ──exec──▶ tool
+//! ```
+//!
+//! Each message is one frame: a little-endian `u32` length and that many bytes of JSON. The socket on fd 0 is also the lifeline:
+//! when ash's end closes, the supervisor ends the tree; when the stage's end closes without [`StageReport::Failed`], the stage has
+//! become the tool. It is replaced by `/dev/null` before the tool runs.
+
+use std::ffi::OsString;
+
+use ash_model::evidence::LandlockEvidence;
+use serde::{Deserialize, Serialize};
+
+/// The longest frame either side accepts.
+pub(crate) const MAX_FRAME: u32 = 16 << 20;
+
+/// ash → supervisor, once.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct SupervisorSpec {
+    /// The command to start: the backend's program, or the stage itself.
+    pub(crate) argv: Vec<OsString>,
+    /// Its whole environment. The supervisor's own is never inherited.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Its working directory.
+    pub(crate) cwd: OsString,
+    /// What the stage inside must apply. `None`: mode off, `argv` is the tool itself.
+    pub(crate) stage: Option<StageSpec>,
+    /// How far below the supervisor the tool is (1: its own child), so that SIGTERM reaches the tool and not the backend's helpers.
+    pub(crate) tool_depth: u32,
+    /// Milliseconds between SIGTERM and SIGKILL.
+    pub(crate) grace_ms: u64,
+}
+
+/// ash → supervisor, any time later.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// SIGTERM now, SIGKILL after the grace period.
+    Stop,
+    /// SIGKILL now.
+    Kill,
+}
+
+/// Supervisor → stage, once.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct StageSpec {
+    /// The tool: an absolute program path as seen inside, then its arguments.
+    pub(crate) argv: Vec<OsString>,
+    /// The tool's whole environment.
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// The tool's working directory, as seen inside.
+    pub(crate) cwd: OsString,
+    /// What sockets the tool may make.
+    pub(crate) sockets: Sockets,
+    /// The Landlock ruleset. `None` only where the policy says the mount namespace alone must do.
+    pub(crate) landlock: Option<LandlockSpec>,
+    /// No mount namespace around: metadata calls are made inert, SysV IPC, message queues and inotify are refused.
+    pub(crate) landlock_alone: bool,
+    /// `(name, value)` of the resource limits to set: `core`, `file_size`, `processes`.
+    pub(crate) rlimits: Vec<(Rlimit, u64)>,
+    /// Whether `ash __confine apply` stays as the tool's parent and reports how it ended (inside a PID namespace, where the supervisor
+    /// would see only 128 + signal), or execs the tool.
+    pub(crate) stay: bool,
+}
+
+/// Socket families a tool may use. `AF_UNIX` never; stream and seqpacket socketpairs always.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// None at all: no network namespace hides the host.
+    None,
+    /// IPv4, IPv6 (TCP, UDP) and route netlink: in a network namespace of its own, or granted the host's.
+    Internet,
+}
+
+/// A Landlock ruleset as data; paths as seen where it is applied.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq, Default)]
+pub(crate) struct LandlockSpec {
+    /// Read and execute beneath.
+    pub(crate) read: Vec<OsString>,
+    /// Read only, no execute.
+    pub(crate) read_data: Vec<OsString>,
+    /// List the directories, read no file.
+    pub(crate) list: Vec<OsString>,
+    /// Everything but device nodes beneath.
+    pub(crate) write: Vec<OsString>,
+    /// Device nodes and single files to read and write, such as `/dev/null`.
+    pub(crate) write_files: Vec<OsString>,
+    /// Refuse TCP bind and connect where the kernel can (ABI 4).
+    pub(crate) no_tcp: bool,
+    /// Refuse to run without it. When false, a kernel without Landlock lowers the tier instead.
+    pub(crate) required: bool,
+    /// Test only: behave as on a kernel of this ABI.
+    pub(crate) force_abi: Option<u32>,
+}
+
+/// A resource limit by name.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Rlimit {
+    /// `RLIMIT_CORE`, bytes.
+    Core,
+    /// `RLIMIT_FSIZE`, bytes.
+    FileSize,
+    /// `RLIMIT_NPROC`: processes and threads.
+    Processes,
+}
+
+/// Stage → supervisor (forwarded to ash).
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) enum StageReport {
+    /// Everything is in force; the tool starts now.
+    Applied(Applied),
+    /// A step failed; nothing ran. ash shows it and `ash sandbox run` exits 126.
+    Failed {
+        /// Which step, such as `landlock`.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+    /// The program does not exist or cannot be executed (127, 126 as in a shell).
+    CannotExec {
+        /// The shell's exit code for it.
+        code: i32,
+        /// Why.
+        reason: String,
+    },
+    /// Only when [`StageSpec::stay`]: how the tool ended.
+    Ended(End),
+}
+
+/// What the stage measured to be in force.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq, Default)]
+pub(crate) struct Applied {
+    /// Landlock, if a ruleset was asked for.
+    pub(crate) landlock: Option<LandlockEvidence>,
+    /// Limits that are in force.
+    pub(crate) rlimits: Vec<(Rlimit, u64)>,
+    /// Things this kernel could not do, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) enum End {
+    /// By itself.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+}
+
+/// Supervisor → ash. Zero or more `Stage`, then exactly one `Done` once no process of the tree is left.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) enum SupervisorReport {
+    /// From the stage.
+    Stage(StageReport),
+    /// The command could not be started at all (the backend's program is gone, say).
+    CannotStart {
+        /// Why.
+        reason: String,
+    },
+    /// The tree is gone.
+    Done {
+        /// How the command (backend or tool) ended.
+        end: End,
+        /// Processes that had to be killed after it ended.
+        leftovers: u32,
+    },
+}

@@ -1,0 +1,140 @@
+//! Every scanner ash knows, one file each.
+//!
+//! A scanner is a declaration and two pure functions: [`Scanner::plan`] says which programs to run, [`Scanner::interpret`] reads what
+//! they left behind, and [`Scanner::requirements`] says what the sandbox must let through. This crate does not depend on
+//! `ash-sandbox`, so a scanner cannot start anything; it opens no file either: [`Site`] hands in what it may look at.
+#![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::path::Path;
+
+use ash_model::{
+    finding::{Finding, Rule},
+    ids::ScannerId,
+    path::RelPath,
+    requirements::Requirements,
+    source::SourceReader,
+    tool::{ToolCall, ToolOutput},
+};
+use serde_json::{Map, Value};
+
+/// Where a scanner looks, and how.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    /// The directory to scan, absolute, as given.
+    pub source: &'a Path,
+    /// Where this scanner may write, absolute.
+    pub results: &'a Path,
+    /// The output directory of the scan, absolute.
+    pub output: &'a Path,
+    /// The files of the scan set, sorted.
+    pub files: &'a [RelPath],
+    /// Reads scanned files safely.
+    pub reader: &'a dyn SourceReader,
+    /// No network for anyone.
+    pub offline: bool,
+    /// This scanner's `options` from config, after the trust rules.
+    pub options: &'a Map<String, Value>,
+    /// Ignore patterns of the scan (globs), for tools that can skip work.
+    pub ignore_paths: &'a [String],
+    /// Operator-given variables a plan may depend on, by name (`SEMGREP_RULES_CACHE_DIR`, …).
+    pub variable: &'a dyn Fn(&str) -> Option<std::ffi::OsString>,
+}
+
+impl std::fmt::Debug for Site<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Site").field("source", &self.source).field("results", &self.results).field("offline", &self.offline).finish_non_exhaustive()
+    }
+}
+
+/// What a scanner wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    /// These calls, one after the other.
+    Run(Vec<ToolCall>),
+    /// Nothing, for this reason: no file of its kind, or nothing it can do offline.
+    Skip(String),
+    /// It cannot run here although it should: recorded MISSING with this reason and hint.
+    Missing(String),
+}
+
+/// The program behind a scanner.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// Bare name of the program.
+    pub program: &'static str,
+    /// Other programs it cannot do without, by bare name (`node`).
+    pub companions: &'static [&'static str],
+    /// How to ask its version. `None`: the tool is part of ash's own worker and its version comes with the results.
+    pub version: Option<VersionProbe>,
+    /// How `ash dependencies install` gets it.
+    pub install: Install,
+}
+
+/// One call whose output holds the version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionProbe {
+    /// The call: program, arguments, variables.
+    pub call: ToolCall,
+    /// Seconds before it counts as broken.
+    pub timeout_seconds: u64,
+}
+
+/// Where a tool comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Install {
+    /// A Python package, into an environment of its own by uv.
+    Uv {
+        /// Requirement with extras and pinned version, such as `bandit[sarif,toml]==1.9.4`.
+        requirement: &'static str,
+        /// Further pinned requirements of the same environment.
+        with: &'static [&'static str],
+    },
+    /// Part of another package manager's own installation; the text says which package of the system to install.
+    System {
+        /// What to type or install.
+        hint: &'static str,
+    },
+}
+
+/// What was read from a tool's output.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Interpreted {
+    /// Findings, locations relative to the source.
+    pub findings: Vec<Finding>,
+    /// Rules the findings refer to (all the tool lists may be given; the engine keeps those used).
+    pub rules: Vec<Rule>,
+    /// A CycloneDX document.
+    pub sbom: Option<Value>,
+    /// The tool's version, when its output says it and ash knows the program it came from.
+    pub version: Option<String>,
+    /// Targets given and not evaluated, with the reason: the scanner's part is incomplete.
+    pub unevaluated: Vec<String>,
+    /// How many targets were given, where the scanner counts them.
+    pub targets: Option<u64>,
+}
+
+/// A tool's output cannot be trusted to be whole. The scanner's status becomes ERROR with this text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InterpretError(pub String);
+
+/// One scanner.
+pub trait Scanner: Sync {
+    /// The name used on the command line, in config and in results.
+    fn id(&self) -> ScannerId;
+    /// One line for people: what it looks for.
+    fn about(&self) -> &'static str;
+    /// Its program.
+    fn tool(&self) -> Tool;
+    /// What it needs of the sandbox. Settings may not widen it.
+    fn requirements(&self) -> Requirements {
+        Requirements::NONE
+    }
+    /// The calls to make.
+    fn plan(&self, site: &Site<'_>) -> Plan;
+    /// Reads the outputs of all planned calls, in order.
+    ///
+    /// # Errors
+    /// When an exit code, a missing file or unreadable output means the results are not whole.
+    fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError>;
+}
