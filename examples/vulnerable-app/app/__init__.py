@@ -1,0 +1,1 @@
+"""Order desk. Deliberately vulnerable: see README.md."""
