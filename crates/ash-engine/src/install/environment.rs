@@ -126,14 +126,14 @@ impl Environment<'_> {
         let again = format!("then run `ash dependencies install --tool {}`", self.name);
         let cause = if said.contains("no space left") {
             "free some disk space, or set `ASH_TOOLS_DIR` to a larger disk"
+        } else if said.contains("certificate") {
+            "name your company's certificates with `SSL_CERT_FILE`"
         } else if said.contains("failed to fetch")
             || said.contains("connect")
             || said.contains("dns")
             || said.contains("timed out")
         {
             "check the network; behind a proxy or a mirror set `HTTPS_PROXY` or `UV_DEFAULT_INDEX`"
-        } else if said.contains("certificate") {
-            "name your company's certificates with `SSL_CERT_FILE`"
         } else if said.contains("no solution found") || said.contains("no matching distribution") {
             "another Python may have packages for it: name one with `UV_PYTHON=/absolute/path/to/python3`"
         } else if said.contains("permission denied") {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Installer, Outcome,
+    Installer, Outcome, certificates,
     failure::Failure,
     runner::{Purpose, Ran, Step},
 };
@@ -58,6 +58,7 @@ impl Installer<'_> {
             STRIPPED.iter().any(|name| key == *name) || extra.iter().any(|(name, _)| key == *name)
         };
         let kept = self.environment.iter().filter(|(key, _)| !replaced(key)).cloned();
+        let kept = kept.chain(certificates::additions(self.environment));
         kept.chain(extra.iter().map(|(name, value)| (OsString::from(name), value.to_os_string())))
             .collect()
     }

@@ -15,6 +15,7 @@
 //!
 //! Nothing here starts a process: each step is a [`Step`] for a [`Runner`], and the real one is `ash-sandbox`'s list of trusted calls.
 
+mod certificates;
 mod environment;
 mod failure;
 mod lookup;
