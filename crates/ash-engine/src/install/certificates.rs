@@ -36,8 +36,7 @@ fn additions_for(
 ) -> Vec<(OsString, OsString)> {
     let is_set =
         |name: &&str| environment.iter().any(|(key, value)| key == *name && !value.is_empty());
-    let undecided =
-        VARIABLES.iter().filter(|(_, deciders)| !deciders.iter().any(|name| is_set(name)));
+    let undecided = VARIABLES.iter().filter(|(_, deciders)| !deciders.iter().any(is_set));
     undecided.map(|(name, _)| (name.into(), bundle.to_owned())).collect()
 }
 
