@@ -1,0 +1,239 @@
+//! Hostile text made safe for the place it is put.
+//!
+//! In every place people look at, control characters and characters that reorder or hide text are shown as escapes; on top of that each
+//! place has its own rules.
+
+use std::{
+    ffi::OsStr,
+    fmt::{self, Display, Formatter, Write},
+};
+
+use ash_model::path::printable;
+
+/// One line for a terminal or a log: nothing in it can move the cursor, and no CI system takes it for a command.
+pub fn line(text: &str) -> String {
+    without_commands(printable(OsStr::new(text)))
+}
+
+/// Several lines for a terminal or a log; empty lines at the end are dropped.
+pub fn lines(text: &str) -> Vec<String> {
+    text.trim_end().split('\n').map(|part| line(part.strip_suffix('\r').unwrap_or(part))).collect()
+}
+
+/// In any letter case; lower-casing ASCII keeps every byte in its place.
+const COMMANDS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+
+/// Breaks up the commands of CI logs. `##[` and `##vso[` (Azure, GitHub) and `##teamcity[` count anywhere in a line, `::` (GitHub) at its start,
+/// spaces aside.
+fn without_commands(text: String) -> String {
+    let lower = text.to_ascii_lowercase();
+    let mut text = text;
+    if lower.contains("##") {
+        let broken = |(at, c): (usize, char)| {
+            [
+                Some(c),
+                (c == '#' && COMMANDS.iter().any(|command| lower[at..].starts_with(command)))
+                    .then_some(' '),
+            ]
+        };
+        text = text.char_indices().flat_map(broken).flatten().collect();
+    }
+    let start = text.len() - text.trim_start().len();
+    if text[start..].starts_with("::") {
+        text.insert(start + 1, ' ');
+    }
+    text
+}
+
+/// Text in HTML, between tags or in a double-quoted attribute. Line breaks and tabs stay.
+#[derive(Debug, Clone, Copy)]
+pub struct Html<'a>(pub &'a str);
+
+impl Display for Html<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for_each_char(self.0, f, |f, c| match c {
+            '&' => f.write_str("&amp;"),
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '"' => f.write_str("&quot;"),
+            '\'' => f.write_str("&#39;"),
+            '`' => f.write_str("&#96;"),
+            c => f.write_char(c),
+        })
+    }
+}
+
+/// Text in XML 1.0, in an element or in a double-quoted attribute. Line breaks and tabs are written as references, so that attributes keep them.
+#[derive(Debug, Clone, Copy)]
+pub struct Xml<'a>(pub &'a str);
+
+impl Display for Xml<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for_each_char(self.0, f, |f, c| match c {
+            '&' => f.write_str("&amp;"),
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '"' => f.write_str("&quot;"),
+            '\'' => f.write_str("&apos;"),
+            '\n' => f.write_str("&#10;"),
+            '\t' => f.write_str("&#9;"),
+            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"),
+            c => f.write_char(c),
+        })
+    }
+}
+
+/// Writes each character that is safe on its own through `put`, and every other one as its escape. Carriage returns before line feeds go.
+fn for_each_char(
+    text: &str,
+    f: &mut Formatter<'_>,
+    put: impl Fn(&mut Formatter<'_>, char) -> fmt::Result,
+) -> fmt::Result {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\n' | '\t' | ' '..='~' => put(f, c)?,
+            c => {
+                let mut bytes = [0; 4];
+                printable(OsStr::new(c.encode_utf8(&mut bytes)))
+                    .chars()
+                    .try_for_each(|c| put(f, c))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Text in Markdown as a code span: no link, mention, issue reference, HTML or emphasis comes alive in it. One line; a `|` becomes `¦`, because
+/// it would end a table cell even here.
+#[derive(Debug, Clone, Copy)]
+pub struct Code<'a>(pub &'a str);
+
+impl Display for Code<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let text = line(self.0.trim()).replace('|', "¦");
+        if text.is_empty() {
+            return f.write_str("-");
+        }
+        let fence = "`".repeat(longest_run(&text) + 1);
+        // Backticks at an edge must be kept apart from the fence; one space on each side is not part of the span.
+        let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+        write!(f, "{fence}{pad}{text}{pad}{fence}")
+    }
+}
+
+/// Several lines of Markdown as a code block, its fence longer than any in it.
+#[derive(Debug, Clone, Copy)]
+pub struct CodeBlock<'a>(pub &'a str);
+
+impl Display for CodeBlock<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let text = lines(self.0);
+        let fence = "`"
+            .repeat(text.iter().map(|line| longest_run(line)).max().unwrap_or_default().max(2) + 1);
+        writeln!(f, "{fence}text")?;
+        text.iter().try_for_each(|line| writeln!(f, "{line}"))?;
+        writeln!(f, "{fence}")
+    }
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
+}
+
+/// A field of a CSV file, quoted. A field that a spreadsheet would run as a formula begins with an apostrophe (CWE-1236).
+#[derive(Debug, Clone, Copy)]
+pub struct Csv<'a>(pub &'a str);
+
+impl Display for Csv<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        if self
+            .0
+            .trim_start()
+            .starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
+            || self.0.starts_with(['\t', '\r', '\n'])
+        {
+            f.write_char('\'')?;
+        }
+        for_each_char(
+            self.0,
+            f,
+            |f, c| if c == '"' { f.write_str("\"\"") } else { f.write_char(c) },
+        )?;
+        f.write_char('"')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_cannot_command_a_ci_system() {
+        for (text, expected) in [
+            ("::set-output name=x::y", ": :set-output name=x::y"),
+            ("  ::error::x", "  : :error::x"),
+            ("a ##vso[task.setvariable]x", "a # #vso[task.setvariable]x"),
+            ("##[group]x ##[group]", "# #[group]x # #[group]"),
+            ("##VSO[x]", "# #VSO[x]"),
+            ("###[x]", "## #[x]"),
+            ("std::vec", "std::vec"),
+            ("\u{1b}]0;x\u{7}", "\\u{1b}]0;x\\u{7}"),
+            ("İ##[x]", "İ# #[x]"),
+        ] {
+            assert_eq!(line(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_second_line_cannot_command_either() {
+        assert_eq!(lines("a\r\n::error::b\n\n"), ["a", ": :error::b"]);
+    }
+
+    #[test]
+    fn html_and_xml_text_stays_text() {
+        let text = "<script>\"&'`\u{1b}\u{202e}é\n";
+        assert_eq!(
+            Html(text).to_string(),
+            "&lt;script&gt;&quot;&amp;&#39;&#96;\\u{1b}\\u{202e}é\n"
+        );
+        assert_eq!(Xml(text).to_string(), "&lt;script&gt;&quot;&amp;&apos;`\\u{1b}\\u{202e}é&#10;");
+        assert_eq!(Xml("\u{0}\u{ffff}\r\n\r").to_string(), "\\u{0}\u{fffd}&#10;\\r");
+    }
+
+    #[test]
+    fn a_code_span_cannot_be_closed_from_inside() {
+        for (text, expected) in [
+            ("a", "`a`"),
+            ("a``b", "```a``b```"),
+            ("`", "`` ` ``"),
+            ("a|b\nc", "`a¦b\\nc`"),
+            ("", "-"),
+            ("  ", "-"),
+            ("@user #1 <b>", "`@user #1 <b>`"),
+        ] {
+            assert_eq!(Code(text).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_code_block_cannot_be_closed_from_inside() {
+        assert_eq!(CodeBlock("a\n````\n# b").to_string(), "`````text\na\n````\n# b\n`````\n");
+    }
+
+    #[test]
+    fn a_spreadsheet_runs_no_formula() {
+        for (text, expected) in [
+            ("=1+1", "\"'=1+1\""),
+            (" @x", "\"' @x\""),
+            ("\t=1", "\"'\t=1\""),
+            ("a=\"b\"", "\"a=\"\"b\"\"\""),
+            ("-1", "\"'-1\""),
+            ("ok", "\"ok\""),
+        ] {
+            assert_eq!(Csv(text).to_string(), expected);
+        }
+    }
+}
