@@ -1,0 +1,86 @@
+/* Reading what is none of a scanner's business: the user's secrets, by path, by link, by handle, by inherited descriptor. */
+#define _GNU_SOURCE
+#include "hostile.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/klog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The planted private key, read through whatever descriptor the attack got. */
+static _Noreturn void read_secret(const char *what, int fd) {
+    try_(what, fd);
+    if (!contains(fd, param("secret"))) refused(ENODATA, "%s opened, but holds something else", what);
+    reached("%s", what);
+}
+
+static void f01_private_key_by_path(void) {
+    read_secret("open ~/.ssh/id_rsa", open(under("home", ".ssh/id_rsa"), O_RDONLY));
+}
+
+static void f02_through_own_symlink(void) {
+    const char *link = under("results", "l");
+    must("symlink in results", symlink(under("home", ".aws/credentials"), link));
+    read_secret("open results/l -> ~/.aws/credentials", open(link, O_RDONLY));
+}
+
+static void f03_through_proc_self_root(void) {
+    char path[4096] = "/proc/self/root";
+    strncat(path, under("home", ".ssh/id_rsa"), sizeof path - strlen(path) - 1);
+    read_secret("open /proc/self/root/...", open(path, O_RDONLY));
+}
+
+static void f07_inherited_directory(void) {
+    read_secret("openat(9, .ssh/id_rsa)", openat((int)number("dirfd"), ".ssh/id_rsa", O_RDONLY));
+}
+
+static void f10_leave_through_inherited_directory(void) {
+    try_("fchdir(9)", fchdir((int)number("dirfd")));
+    read_secret("open ../beside.txt", open("../beside.txt", O_RDONLY));
+}
+
+static void f24_stat_private_key(void) {
+    struct stat found;
+    try_("stat ~/.ssh/id_rsa", stat(under("home", ".ssh/id_rsa"), &found));
+    reached("size %ld", (long)found.st_size);
+}
+
+static void f28_chdir_probe(void) {
+    try_("chdir ~/.ssh", chdir(under("home", ".ssh")));
+    reached("chdir");
+}
+
+static void f43_kernel_log(void) {
+    char buffer[4096];
+    try_("syslog(SYSLOG_ACTION_READ_ALL)", klogctl(3, buffer, sizeof buffer));
+    reached("kernel log");
+}
+
+static void f51_open_by_handle(void) {
+    struct { struct file_handle handle; unsigned char room[128]; } with_room;
+    int mount_id;
+    const char *known = under("source", "main.py");
+    with_room.handle.handle_bytes = sizeof with_room.room;
+    int named = name_to_handle_at(AT_FDCWD, known, &with_room.handle, &mount_id, 0);
+    if (named < 0 && errno == EOPNOTSUPP) absent("this file system has no handles");
+    try_("name_to_handle_at", named);
+    int mount = open(param("source"), O_RDONLY | O_DIRECTORY);
+    must("open the source directory", mount);
+    try_("open_by_handle_at", open_by_handle_at(mount, &with_room.handle, O_RDONLY));
+    reached("opened by handle");
+}
+
+const struct attack read_attacks[] = {
+    { "F01", f01_private_key_by_path },
+    { "F02", f02_through_own_symlink },
+    { "F03", f03_through_proc_self_root },
+    { "F07", f07_inherited_directory },
+    { "F10", f10_leave_through_inherited_directory },
+    { "F24", f24_stat_private_key },
+    { "F28", f28_chdir_probe },
+    { "F43", f43_kernel_log },
+    { "F51", f51_open_by_handle },
+    { 0 },
+};
