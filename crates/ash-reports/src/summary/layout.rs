@@ -64,8 +64,16 @@ pub(super) fn status_tone(status: &str) -> Tone {
 }
 
 impl Summary {
-    /// The whole summary for a display of this many columns. Only the table depends on the width.
+    /// The whole summary for a display of this many columns.
     pub fn lines(&self, width: usize) -> Vec<Line> {
+        let mut lines = self.body(width);
+        lines.push(Line::default());
+        lines.extend(self.result());
+        lines
+    }
+
+    /// Everything but what came of it. Only the table depends on the width.
+    pub fn body(&self, width: usize) -> Vec<Line> {
         let mut lines = vec![
             Line::of("ASH Scan Results Summary", Tone::Strong),
             Line::of(&self.places, Tone::Dim),
@@ -89,8 +97,6 @@ impl Summary {
                     .map(|(count, path)| Line::of(format!("{count:>6}  {path}"), Tone::Plain)),
             );
         }
-        lines.extend([Line::default()]);
-        lines.extend(self.result());
         lines
     }
 

@@ -24,6 +24,8 @@ pub use layout::{Line, Span, Tone};
 
 /// How many targets that were not evaluated are named for one scanner.
 const MAX_TARGETS: usize = 5;
+/// How long one reason or notice may be, in characters; a tool's last words can be a whole stack trace.
+const LONGEST: usize = 600;
 
 /// Everything the summary shows, already harmless on one line each.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +98,7 @@ impl Summary {
             sandbox: sandbox(report),
             confined: scan.sandbox_mode != "off",
             reasons: report.scanners.iter().flat_map(reasons).collect(),
-            notices: report.notices.iter().map(|notice| harmless::line(&notice.line())).collect(),
+            notices: report.notices.iter().map(|notice| short(&notice.line())).collect(),
             incomplete: incomplete(report),
             hotspots: hotspots(report, 10),
             actionable: report.scanners.iter().map(|scanner| scanner.actionable).sum(),
@@ -174,7 +176,7 @@ fn reasons(scanner: &ScannerReport) -> Vec<Reason> {
     let reason = |text: &str| Reason {
         scanner: scanner.id.to_string(),
         status: scanner.status.name(),
-        text: harmless::line(text),
+        text: short(text),
     };
     let mut reasons: Vec<Reason> = scanner.status.reason().map(reason).into_iter().collect();
     reasons.extend(
@@ -215,6 +217,15 @@ fn incomplete(report: &ScanReport) -> Vec<String> {
         who.push("no scanner ran (all SKIPPED)".to_owned());
     }
     who
+}
+
+/// One harmless line that is not too long.
+fn short(text: &str) -> String {
+    let line = harmless::line(text);
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}… (in full in `ash_aggregated_results.json`)", &line[..end]),
+        None => line,
+    }
 }
 
 fn targets(count: usize) -> String {
