@@ -1,5 +1,7 @@
 //! Why a tool is not in place, and how to go on.
 
+use ash_model::path::printable;
+
 use super::runner::{Ran, Step};
 
 /// How many lines of a failed program's own words are worth repeating.
@@ -11,7 +13,7 @@ const LINES: usize = 12;
 pub struct Failure {
     /// What failed, and the reason.
     pub what: String,
-    /// What the failed program itself said, at most a few lines. Text from outside: make it harmless before showing it.
+    /// What the failed program itself said: at most a few lines, harmless for a terminal.
     pub output: Vec<String>,
     /// What to type or install next.
     pub hints: Vec<String>,
@@ -28,6 +30,13 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
+    }
+
+    /// All of it, in several lines: what failed, what the program said, what to do.
+    pub fn in_full(&self) -> String {
+        let output = self.output.iter().map(|line| format!("\n  | {line}"));
+        let hints = self.hints.iter().map(|hint| format!("\n  hint: {hint}"));
+        std::iter::once(self.what.clone()).chain(output).chain(hints).collect()
     }
 
     /// A step that ended badly.
@@ -49,7 +58,11 @@ impl Failure {
 /// The end of what a program said: standard error, or standard output when there was none.
 fn last_lines(stderr: &str, stdout: &str) -> Vec<String> {
     let lines = |text: &str| -> Vec<String> {
-        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        text.lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+            .map(|line| printable(line.as_ref()))
+            .collect()
     };
     let mut said = lines(stderr);
     if said.is_empty() {

@@ -165,7 +165,7 @@ impl std::fmt::Display for Installed {
             Outcome::Found { version, path } => {
                 write!(f, "{name}: found {} {version} at {}", self.program, path.display())
             }
-            Outcome::Failed(failure) => write!(f, "{name}: {failure}"),
+            Outcome::Failed(failure) => write!(f, "{name}: {}", failure.in_full()),
         }
     }
 }

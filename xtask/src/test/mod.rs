@@ -1,0 +1,239 @@
+//! `cargo xtask test`: everything CI checks, on whatever machine it runs.
+
+mod ordinary_user;
+mod tally;
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
+
+use anyhow::Result;
+
+use crate::{
+    machine::{self, Package},
+    shell::{Call, cargo, say, which},
+    workspace,
+};
+use tally::Tally;
+
+/// What the tests use of the system.
+const PACKAGES: &[Package] = &[
+    machine::BUBBLEWRAP,
+    machine::VENV,
+    Package {
+        name: "git",
+        why: "scanners that ask git what is ignored",
+        present: || which("git").is_some(),
+    },
+    Package {
+        name: "keyutils",
+        why: "the session keyring tests",
+        present: || which("keyctl").is_some(),
+    },
+    Package {
+        name: "attr",
+        why: "the extended attribute tests",
+        present: || which("setfattr").is_some(),
+    },
+    Package {
+        name: "libcap2-bin",
+        why: "the capability tests",
+        present: || which("capsh").is_some(),
+    },
+];
+
+/// Seconds after which a stage is stopped: a hanging test must not hang CI.
+const STAGE_LIMIT: &str = "1200";
+
+/// What every run of tests is told.
+#[derive(Debug, Clone)]
+struct Site {
+    /// The installed scanners.
+    tools: PathBuf,
+    /// The backends this machine offers: a test that cannot use one of them fails instead of being skipped.
+    backends: String,
+}
+
+impl Site {
+    fn variables(&self) -> [(&'static str, String); 4] {
+        [
+            ("ASH_TOOLS_DIR", self.tools.display().to_string()),
+            ("ASH_REQUIRE_BACKENDS", self.backends.clone()),
+            ("ASH_REQUIRE_TOOLS", "1".to_owned()),
+            ("INSTA_UPDATE", "no".to_owned()),
+        ]
+    }
+}
+
+/// Runs every stage and sums up.
+pub(crate) fn run() -> Result<ExitCode> {
+    let mut tally = Tally::default();
+    machine::ensure_packages(PACKAGES)?;
+    let root = workspace::root();
+
+    stage(&mut tally, "formatting", || {
+        cargo().args(["fmt", "--all", "--check"]).cwd(&root).code().map(|code| code == 0)
+    });
+    stage(&mut tally, "clippy", || {
+        cargo()
+            .args([
+                "clippy",
+                "--locked",
+                "--quiet",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ])
+            .cwd(&root)
+            .code()
+            .map(|code| code == 0)
+    });
+    stage(&mut tally, "documentation", || {
+        let doc = cargo().args([
+            "doc",
+            "--locked",
+            "--quiet",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+        ]);
+        doc.env("RUSTDOCFLAGS", "-D warnings").cwd(&root).code().map(|code| code == 0)
+    });
+    if Call::new("cargo-deny").arg("--version").works() {
+        stage(&mut tally, "dependency rules (cargo-deny)", || {
+            cargo()
+                .args(["deny", "check", "bans", "licenses", "sources"])
+                .cwd(&root)
+                .code()
+                .map(|code| code == 0)
+        });
+    } else {
+        say(
+            "cargo-deny is not installed; the repository tests check the same rules from `cargo metadata`",
+        );
+    }
+
+    let mut site = None;
+    stage(&mut tally, "scanners", || {
+        let found = prepare(&root)?;
+        site = Some(found);
+        Ok(true)
+    });
+    let Some(site) = site else { return Ok(finish(&tally)) };
+    say(&format!("backends this machine offers: {}", site.backends));
+
+    let user = if machine::is_root() { "root" } else { "this user" };
+    tests(&mut tally, &format!("tests as {user}"), with(&site, cargo_test().cwd(&root)));
+    if machine::is_root() {
+        ordinary_user::run(&mut tally, &site)?;
+    } else {
+        say("not root: the tests ran as an ordinary user only");
+    }
+    Ok(finish(&tally))
+}
+
+fn cargo_test() -> Call {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    Call::new("timeout").args(["--kill-after=30", STAGE_LIMIT]).arg(cargo).args([
+        "test",
+        "--locked",
+        "--workspace",
+        "--no-fail-fast",
+    ])
+}
+
+fn with(site: &Site, call: Call) -> Call {
+    site.variables().iter().fold(call, |call, (name, value)| call.env(name, value))
+}
+
+/// Installs the scanners where every user can read them, and asks which sandboxes work here.
+fn prepare(root: &Path) -> Result<Site> {
+    let ash = workspace::build_ash(false)?;
+    let target = ash.ancestors().nth(2).unwrap_or(root);
+    let tools = machine::test_tools_dir(target);
+    std::fs::create_dir_all(&tools)?;
+    let mut install = Call::new(&ash)
+        .args(["dependencies", "install"])
+        .env("ASH_TOOLS_DIR", &tools)
+        .cwd(Path::new("/"));
+    // An ordinary user cannot reach a Python in root's home.
+    let system_python = Path::new("/usr/bin/python3");
+    if machine::is_root() && system_python.exists() {
+        install = install.env("UV_PYTHON", system_python);
+    }
+    install.run()?;
+    if machine::is_root() {
+        Call::new("chmod")
+            .args(["-R", "a+rX"])
+            .arg(tools.parent().unwrap_or(&tools))
+            .quiet()
+            .run()?;
+    }
+    Ok(Site { tools, backends: offered_backends().join(",") })
+}
+
+/// The sandboxes that work here, found out without ash: what it says about them is under test.
+fn offered_backends() -> Vec<&'static str> {
+    let mut backends = Vec::new();
+    if Call::new("bwrap")
+        .args(["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"])
+        .works()
+    {
+        backends.push("bwrap");
+    }
+    let lsm = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
+    if lsm.split(',').any(|name| name.trim() == "landlock") || landlock_in_kernel_log() {
+        backends.push("landlock");
+    }
+    backends
+}
+
+/// Where securityfs is not mounted, the kernel's own list of calls says whether Landlock was built in.
+fn landlock_in_kernel_log() -> bool {
+    std::fs::read_to_string("/proc/kallsyms").is_ok_and(|symbols| {
+        symbols.lines().any(|line| {
+            line.ends_with(" __x64_sys_landlock_create_ruleset")
+                || line.ends_with(" __arm64_sys_landlock_create_ruleset")
+        })
+    })
+}
+
+/// One check that either holds or not.
+fn stage(tally: &mut Tally, name: &str, check: impl FnOnce() -> Result<bool>) {
+    say(&format!("\n=== {name}"));
+    let started = Instant::now();
+    match check() {
+        Ok(true) => tally.passed(),
+        Ok(false) => tally.failed(name),
+        Err(error) => tally.failed(&format!("{name}: {error:#}")),
+    }
+    say(&format!("--- {name}: {:.0} s", started.elapsed().as_secs_f64()));
+}
+
+/// One command that prints `test result:` lines.
+fn tests(tally: &mut Tally, name: &str, call: Call) {
+    say(&format!("\n=== {name}"));
+    let started = Instant::now();
+    let before = tally.counted_failures();
+    match call.each_line(|line| tally.line(name, line)) {
+        Ok(0) => {}
+        // A binary that died printed no result.
+        Ok(code) if tally.counted_failures() == before => {
+            tally.failed(&format!("{name}: exit code {code} without a failed test"))
+        }
+        Ok(_) => {}
+        Err(error) => tally.failed(&format!("{name}: {error:#}")),
+    }
+    say(&format!("--- {name}: {:.0} s", started.elapsed().as_secs_f64()));
+}
+
+fn finish(tally: &Tally) -> ExitCode {
+    for line in tally.summary() {
+        say(&line);
+    }
+    if tally.counted_failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
