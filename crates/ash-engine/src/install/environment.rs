@@ -1,19 +1,21 @@
 //! One tool in an environment of its own.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+use ash_sandbox::TrustedCall;
+
 use super::{
     Installer, Tools,
     failure::Failure,
     python,
-    runner::{Purpose, Step},
+    runner::Step,
     stamp::Stamp,
-    uv::Uv,
+    uv::{Uv, package},
 };
 
 /// How long making an environment may take, downloads included.
@@ -67,42 +69,44 @@ impl Environment<'_> {
 
     fn make(&self, installer: &Installer<'_>, uv: &Uv, dir: &Path) -> Result<String, Failure> {
         let (python, download) = interpreter(installer)?;
+        let packages = std::iter::once(&self.requirement)
+            .chain(self.with)
+            .map(|requirement| package(requirement))
+            .collect::<Result<_, _>>()?;
         let managed = installer.tools.dir().join("python");
-        let mut extra: Vec<(&str, &OsStr)> = vec![
-            ("UV_NO_PROGRESS", OsStr::new("1")),
+        let on = OsStr::new("1");
+        // Compiled bytecode halves the start of every scan; in a sandbox the environment is read-only, so it cannot come later.
+        let mut extra = vec![
+            ("UV_COMPILE_BYTECODE", on),
+            ("UV_NO_PROGRESS", on),
             ("UV_PYTHON_INSTALL_DIR", managed.as_os_str()),
         ];
         if !download {
             extra.push(("UV_PYTHON_DOWNLOADS", OsStr::new("never")));
         }
         let env = installer.step_environment(&extra);
-        let run = |what: &str, args: Vec<OsString>| -> Result<(), Failure> {
-            let step = Step {
-                purpose: Purpose::Uv,
-                program: uv.path.clone(),
-                args,
-                env: env.clone(),
-                timeout: TIMEOUT,
-            };
-            let ran = installer.runner.run(&step).map_err(|reason| {
-                Failure::new(format!("cannot start `{}`: {reason}", uv.path.display()))
-            })?;
+        let run = |what: &str, call: TrustedCall| -> Result<(), Failure> {
+            let step = Step { call, env: env.clone(), timeout: TIMEOUT };
+            let cannot =
+                |reason| Failure::new(format!("cannot start `{}`: {reason}", uv.path.display()));
+            let ran = installer.runner.run(&step).map_err(cannot)?;
             if ran.succeeded() {
                 Ok(())
             } else {
                 Err(self.explain(Failure::of_step(what, &step, &ran)))
             }
         };
-        run(
-            "cannot make its Python environment",
-            words(&["venv", "--quiet", "--no-project", "--python"], [python.clone(), dir.into()]),
-        )?;
-        let interpreter = dir.join("bin/python");
-        let mut fill = words(
-            &["pip", "install", "--quiet", "--compile-bytecode", "--python"],
-            [interpreter.clone().into_os_string()],
-        );
-        fill.extend([self.requirement].iter().chain(self.with).map(OsString::from));
+        let venv = TrustedCall::UvVenv {
+            uv: uv.path.clone(),
+            environment: dir.to_owned(),
+            python: Some(python.clone()),
+        };
+        run("cannot make its Python environment", venv)?;
+        let fill = TrustedCall::UvPipInstall {
+            uv: uv.path.clone(),
+            python: dir.join("bin/python"),
+            packages,
+        };
         run(&format!("cannot install `{}`", self.requirement), fill)?;
         let version = pinned_version(self.requirement).to_owned();
         let stamp = Stamp {
@@ -110,7 +114,7 @@ impl Environment<'_> {
             version: version.clone(),
             requirement: self.requirement.to_owned(),
             with: self.with.iter().map(ToString::to_string).collect(),
-            python: python.to_string_lossy().into_owned(),
+            python,
             installer: format!("uv {}", uv.version),
             installed_at: jiff::Timestamp::now().to_string(),
         };
@@ -146,19 +150,20 @@ impl Environment<'_> {
 }
 
 /// What to give to `uv venv --python`, and whether uv may download it.
-fn interpreter(installer: &Installer<'_>) -> Result<(OsString, bool), Failure> {
+fn interpreter(installer: &Installer<'_>) -> Result<(String, bool), Failure> {
     let allowed = installer
         .variable("UV_PYTHON_DOWNLOADS")
         .is_some_and(|value| value == "automatic" || value == "manual");
     match python::find(installer) {
-        Ok(python) => Ok((python.path.into(), false)),
-        Err(_) if allowed => Ok((DOWNLOADED_PYTHON.into(), true)),
+        Ok(python) => {
+            let path = python.path.into_os_string().into_string();
+            path.map(|path| (path, false)).map_err(|path| {
+                Failure::new(format!("the path of Python, `{}`, is not UTF-8", path.display()))
+            })
+        }
+        Err(_) if allowed => Ok((DOWNLOADED_PYTHON.to_owned(), true)),
         Err(failure) => Err(failure),
     }
-}
-
-fn words<const N: usize>(fixed: &[&str], last: [OsString; N]) -> Vec<OsString> {
-    fixed.iter().map(OsString::from).chain(last).collect()
 }
 
 /// Makes the place free. A whole environment is kept until its successor is whole; what a killed install left is removed.

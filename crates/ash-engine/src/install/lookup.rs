@@ -7,10 +7,13 @@ use std::{
     time::Duration,
 };
 
+use ash_model::path::printable;
+use ash_sandbox::TrustedCall;
+
 use super::{
     Installer, Outcome, certificates,
     failure::Failure,
-    runner::{Purpose, Ran, Step},
+    runner::{Ran, Step},
 };
 
 /// Variables that change what Python, pip or uv do, or where they put it. None of them may reach a step: an environment has to come
@@ -94,16 +97,12 @@ impl Installer<'_> {
         })
     }
 
-    /// Runs a program that only says something about itself. `None`: it could not be started or failed.
-    pub(super) fn ask(&self, program: &Path, args: &[&str]) -> Option<Ran> {
-        let step = Step {
-            purpose: Purpose::Version,
-            program: program.to_owned(),
-            args: args.iter().map(OsString::from).collect(),
-            env: self.step_environment(&[]),
-            timeout: VERSION_TIMEOUT,
-        };
-        self.runner.run(&step).ok().filter(Ran::succeeded)
+    /// Asks a program for its version. `None`: it could not be started or failed.
+    pub(super) fn version_of(&self, program: &Path) -> Option<String> {
+        let call = TrustedCall::ToolVersion { installer: program.to_owned() };
+        let step = Step { call, env: self.step_environment(&[]), timeout: VERSION_TIMEOUT };
+        let ran = self.runner.run(&step).ok().filter(Ran::succeeded)?;
+        ran.stdout.text().lines().next().map(|line| line.trim().to_owned())
     }
 }
 
@@ -117,9 +116,8 @@ pub(super) fn system_tool(
         Failure::new(format!("`{program}` is not on `PATH`, and ash does not install it"))
             .hint(hint)
     })?;
-    let ran = installer
-        .ask(&path, &["--version"])
+    let version = installer
+        .version_of(&path)
         .ok_or_else(|| Failure::new(format!("`{} --version` failed", path.display())).hint(hint))?;
-    let version = ran.stdout.text().lines().next().unwrap_or_default().trim().to_owned();
-    Ok(Outcome::Found { version, path })
+    Ok(Outcome::Found { version: printable(version.as_ref()), path })
 }

@@ -13,7 +13,7 @@
 //! An environment is made at its final place, because the first line of each console script holds the absolute path of its
 //! interpreter and a scanner is started directly, without a shell that could look it up. What makes it atomic is the stamp.
 //!
-//! Nothing here starts a process: each step is a [`Step`] for a [`Runner`], and the real one is `ash-sandbox`'s list of trusted calls.
+//! Nothing here starts a process: each step is a [`TrustedCall`](ash_sandbox::TrustedCall) for a [`Runner`].
 
 mod certificates;
 mod environment;
@@ -29,7 +29,7 @@ mod uv;
 mod tests;
 
 pub use failure::Failure;
-pub use runner::{Purpose, Ran, Runner, Step};
+pub use runner::{Launched, Ran, Runner, Step};
 pub use tools::{Tools, ToolsDirError};
 
 use std::{

@@ -14,13 +14,10 @@ const NAMES: &[&str] =
 /// Where to look before `PATH`. A Python in the home directory works too, but a sandbox hides the home, so it has to be granted.
 const SYSTEM: &[&str] = &["/usr/bin", "/usr/local/bin"];
 
-/// Prints the version and the real interpreter: a shim on `PATH` names another program.
-const ASK: &str = "import sys; print(*sys.version_info[:2]); print(sys.executable)";
-
 /// A Python that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Python {
-    /// The interpreter, absolute.
+    /// The interpreter, absolute; possibly a shim that starts another one.
     pub(super) path: PathBuf,
     /// Major and minor version.
     pub(super) version: (u32, u32),
@@ -28,13 +25,23 @@ pub(super) struct Python {
 
 /// The best Python here.
 pub(super) fn find(installer: &Installer<'_>) -> Result<Python, Failure> {
-    candidates(installer).next().ok_or_else(|| {
-        let (major, minor) = OLDEST;
-        Failure::new(format!("no Python {major}.{minor} or newer was found in {} or on `PATH`", SYSTEM.join(", ")))
-            .hint(format!("install Python {major}.{minor} or newer, on Debian and Ubuntu with `apt install python3`"))
-            .hint("or name one with `UV_PYTHON=/absolute/path/to/python3`")
-            .hint("or let uv download one with `UV_PYTHON_DOWNLOADS=automatic`")
-    })
+    candidates(installer).next().ok_or_else(absent)
+}
+
+/// There is none, and what to do about it.
+pub(super) fn absent() -> Failure {
+    let (major, minor) = OLDEST;
+    Failure::new(format!(
+        "no Python {major}.{minor} or newer was found in {} or on `PATH`",
+        SYSTEM.join(", ")
+    ))
+    .hint(format!(
+        "install Python {major}.{minor} or newer, on Debian and Ubuntu with `apt install python3`"
+    ))
+    .hint("or name one with `UV_PYTHON=/absolute/path/to/python3`")
+    .hint(
+        "or let uv download one with `UV_PYTHON_DOWNLOADS=automatic`, once uv itself is on `PATH`",
+    )
 }
 
 /// Every usable Python, best first, each asked only when it is its turn.
@@ -63,12 +70,8 @@ fn found<'a>(installer: &'a Installer<'_>) -> impl Iterator<Item = PathBuf> + 'a
 }
 
 fn ask(installer: &Installer<'_>, path: &Path) -> Option<Python> {
-    // `-I`: nothing from the environment, the user's site directory or the working directory is imported.
-    let ran = installer.ask(path, &["-I", "-c", ASK])?;
-    let said = ran.stdout.text();
-    let mut lines = said.lines();
-    let (major, minor) = lines.next()?.split_once(' ')?;
-    let executable = PathBuf::from(lines.next()?);
-    let version = (major.parse().ok()?, minor.trim().parse().ok()?);
-    executable.is_absolute().then_some(Python { path: executable, version })
+    let said = installer.version_of(path)?;
+    let mut numbers = said.strip_prefix("Python ")?.split('.');
+    let version = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some(Python { path: path.to_owned(), version })
 }

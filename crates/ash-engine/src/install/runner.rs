@@ -1,10 +1,11 @@
 //! The one question this module asks of the outside: run this and say what came of it.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::Path, time::Duration};
 
 use ash_model::tool::{Captured, Exit};
+use ash_sandbox::{Cancel, Captures, Finished, Launcher, TrustedCall};
 
-/// Starts a step and waits for it.
+/// Runs a step and waits for it.
 pub trait Runner {
     /// Runs one step to its end.
     ///
@@ -13,26 +14,11 @@ pub trait Runner {
     fn run(&self, step: &Step) -> Result<Ran, String>;
 }
 
-/// Why a step runs outside a scanner's sandbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Asks an interpreter, uv or a system tool for its version.
-    Version,
-    /// Fetches uv with the Python that is there.
-    BootstrapUv,
-    /// uv makes an environment, or fills it.
-    Uv,
-}
-
 /// One program to run. Everything it gets is in here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What for.
-    pub purpose: Purpose,
-    /// The program, absolute.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
+    /// The program and its arguments: one of the few calls ash makes outside a scanner's sandbox.
+    pub call: TrustedCall,
     /// Its whole environment.
     pub env: Vec<(OsString, OsString)>,
     /// How long it may take.
@@ -45,8 +31,8 @@ impl Step {
 
     /// The command as a person would type it, for messages.
     pub fn command_line(&self) -> String {
-        let mut line = self.program.display().to_string();
-        for arg in &self.args {
+        let mut line = self.call.program().display().to_string();
+        for arg in self.call.arguments().iter().filter(|arg| *arg != "--") {
             line.push(' ');
             line.push_str(&arg.to_string_lossy());
         }
@@ -71,5 +57,42 @@ impl Ran {
     /// Whether it did what it was asked.
     pub fn succeeded(&self) -> bool {
         self.exit == Exit::Code(0) && !self.timed_out
+    }
+}
+
+/// Runs steps for real, through the one door.
+#[derive(Debug, Clone, Copy)]
+pub struct Launched<'a> {
+    launcher: &'a Launcher,
+    cancel: &'a Cancel,
+}
+
+impl<'a> Launched<'a> {
+    /// A runner that ends what it runs when it is cancelled.
+    pub const fn new(launcher: &'a Launcher, cancel: &'a Cancel) -> Self {
+        Self { launcher, cancel }
+    }
+}
+
+impl Runner for Launched<'_> {
+    fn run(&self, step: &Step) -> Result<Ran, String> {
+        let cwd = Path::new(Step::CWD);
+        let timeout = Some(step.timeout);
+        let finished = self.launcher.trusted(
+            &step.call,
+            step.env.clone(),
+            cwd,
+            Captures::default(),
+            timeout,
+            self.cancel,
+            &mut |_| {},
+        );
+        let Finished { exit, stdout, stderr, timed_out, cancelled, .. } =
+            finished.map_err(|error| error.to_string())?;
+        if cancelled {
+            Err("interrupted".to_owned())
+        } else {
+            Ok(Ran { exit, timed_out, stdout, stderr })
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use ash_model::tool::{Captured, Exit};
+use ash_sandbox::TrustedCall;
 
 use super::*;
 
@@ -27,7 +28,7 @@ impl Fake {
             steps: RefCell::new(vec![]),
             fail: RefCell::new(None),
             uv_version: "0.13.9",
-            python_version: "3 11",
+            python_version: "3.11.2",
         }
     }
 
@@ -56,41 +57,39 @@ impl Runner for Fake {
         {
             return Ok(Self::ran(1, "", says));
         }
-        let args: Vec<&str> = step.args.iter().filter_map(|arg| arg.to_str()).collect();
-        let name = step.program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        match (name, args.as_slice()) {
-            ("uv", ["--version"]) => {
-                Ok(Self::ran(0, &format!("uv {} (test)\n", self.uv_version), ""))
+        let target = step
+            .env
+            .iter()
+            .find(|(key, _)| key == "PIP_TARGET")
+            .map(|(_, value)| PathBuf::from(value));
+        match &step.call {
+            TrustedCall::ToolVersion { installer } => {
+                let name = installer.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+                let said = match name {
+                    "uv" => format!("uv {} (test)\n", self.uv_version),
+                    "npm" => "11.19.1\n".to_owned(),
+                    _ => format!("Python {}\n", self.python_version),
+                };
+                return Ok(Self::ran(0, &said, ""));
             }
-            ("npm", ["--version"]) => Ok(Self::ran(0, "11.19.1\n", "")),
-            ("uv", ["venv", .., dir]) => {
-                program(&Path::new(dir).join("bin/python"));
-                Ok(Self::ran(0, "", ""))
+            TrustedCall::UvVenv { environment, .. }
+            | TrustedCall::PythonVenv { environment, .. } => {
+                program(&environment.join("bin/python"))
             }
-            ("uv", ["pip", "install", .., "--python", python, requirement]) => {
-                let name = requirement.split(['[', '=']).next().unwrap_or_default();
-                program(&Path::new(python).with_file_name(name));
-                Ok(Self::ran(0, "", ""))
+            TrustedCall::UvPipInstall { python, packages, .. } => {
+                for package in packages {
+                    let name = package.as_str().split(['[', '=']).next().unwrap_or_default();
+                    program(&python.with_file_name(name));
+                }
             }
-            (_, ["-I", "-c", _]) => Ok(Self::ran(
-                0,
-                &format!("{}\n{}\n", self.python_version, step.program.display()),
-                "",
-            )),
-            (_, ["-m", "venv", dir]) => {
-                program(&Path::new(dir).join("bin/python"));
-                Ok(Self::ran(0, "", ""))
+            TrustedCall::PipInstallUv { python, .. } => {
+                program(
+                    &target.map_or_else(|| python.with_file_name("uv"), |dir| dir.join("bin/uv")),
+                );
             }
-            (_, ["-m", "pip", .., "--target", dir, _]) => {
-                program(&Path::new(dir).join("bin/uv"));
-                Ok(Self::ran(0, "", ""))
-            }
-            (_, ["-m", "pip", ..]) => {
-                program(&step.program.with_file_name("uv"));
-                Ok(Self::ran(0, "", ""))
-            }
-            other => Err(format!("unexpected {other:?}")),
+            other => return Err(format!("unexpected {other:?}")),
         }
+        Ok(Self::ran(0, "", ""))
     }
 }
 
@@ -206,8 +205,9 @@ fn bytecode_is_compiled_even_where_the_environment_forbids_it() {
     let machine = Machine::with(&["uv"]);
     machine.install(&[bandit()]);
     let steps = machine.fake.steps.borrow();
-    let fill = steps.iter().find(|step| step.args.iter().any(|arg| arg == "install")).unwrap();
-    assert!(fill.args.iter().any(|arg| arg == "--compile-bytecode"));
+    let fill =
+        steps.iter().find(|step| matches!(step.call, TrustedCall::UvPipInstall { .. })).unwrap();
+    assert!(fill.env.contains(&("UV_COMPILE_BYTECODE".into(), "1".into())));
     for step in steps.iter() {
         assert!(
             !step
@@ -229,7 +229,11 @@ fn uv_may_download_no_python_by_itself() {
     let machine = Machine::with(&["uv"]);
     machine.install(&[bandit()]);
     let steps = machine.fake.steps.borrow();
-    for step in steps.iter().filter(|step| step.purpose == Purpose::Uv) {
+    let of_uv = |step: &&Step| {
+        matches!(step.call, TrustedCall::UvVenv { .. } | TrustedCall::UvPipInstall { .. })
+    };
+    assert_eq!(steps.iter().filter(of_uv).count(), 2);
+    for step in steps.iter().filter(of_uv) {
         assert!(
             step.env.contains(&("UV_PYTHON_DOWNLOADS".into(), "never".into())),
             "{}",
@@ -306,20 +310,14 @@ fn uv_is_fetched_with_pip_where_python_has_no_venv() {
     ));
     assert_eq!(machine.outcome(bandit()), installed("1.9.4"));
     assert_eq!(machine.tools.locate("uv"), Some(machine.tools.dir().join("uv/bin/uv")));
-    assert!(
-        machine
-            .fake
-            .command_lines()
-            .iter()
-            .any(|line| line.contains("-m pip install") && line.contains("--target"))
-    );
+    assert!(!machine.tools.dir().join("uv/bin/python").exists(), "a plain directory, no environment");
 }
 
 #[test]
 fn uv_is_fetched_with_venv_first() {
     let machine = Machine::with(&[]);
     assert_eq!(machine.outcome(bandit()), installed("1.9.4"));
-    assert!(!machine.fake.command_lines().iter().any(|line| line.contains("--target")));
+    assert!(machine.tools.dir().join("uv/bin/python").exists());
 }
 
 #[test]
@@ -330,9 +328,13 @@ fn without_venv_and_pip_each_attempt_is_told_and_how_to_go_on() {
     *machine.fake.fail.borrow_mut() = Some((" -m ", "No module named pip"));
     let failure = machine.failure(bandit());
     assert_eq!(failure.what, "uv is not on `PATH` and could not be fetched");
-    assert!(failure.output.iter().any(|line| line.starts_with("venv: `")), "{:?}", failure.output);
     assert!(
-        failure.output.iter().any(|line| line.starts_with("pip --target: `")),
+        failure.output.iter().any(|line| line.starts_with("with venv: `")),
+        "{:?}",
+        failure.output
+    );
+    assert!(
+        failure.output.iter().any(|line| line.starts_with("with pip: `")),
         "{:?}",
         failure.output
     );
@@ -398,7 +400,7 @@ fn an_old_uv_is_passed_over() {
 #[test]
 fn an_old_python_is_not_used_and_the_needed_version_is_named() {
     let mut machine = Machine::with(&["uv"]);
-    machine.fake.python_version = "3 8";
+    machine.fake.python_version = "3.8.1";
     let failure = machine.failure(bandit());
     assert!(failure.what.starts_with("no Python 3.10 or newer was found"), "{}", failure.what);
     assert!(failure.hints.iter().any(|hint| hint.contains("UV_PYTHON_DOWNLOADS=automatic")));

@@ -1,16 +1,18 @@
 //! Finds uv, or fetches it with the Python that is there.
 
 use std::{
-    ffi::OsString,
+    ffi::OsStr,
     path::{Path, PathBuf},
     time::Duration,
 };
+
+use ash_sandbox::{Package, TrustedCall};
 
 use super::{
     Installer, Progress,
     failure::Failure,
     python::{self, Python},
-    runner::{Purpose, Step},
+    runner::Step,
     stamp::Stamp,
 };
 
@@ -51,105 +53,106 @@ pub(super) fn find_or_bootstrap(installer: &Installer<'_>) -> Result<Uv, Failure
 
 /// The uv at this path, if it answers and is not too old.
 fn ask(installer: &Installer<'_>, path: PathBuf) -> Option<Uv> {
-    let ran = installer.ask(&path, &["--version"])?;
-    let said = ran.stdout.text();
+    let said = installer.version_of(&path)?;
     let version = said.strip_prefix("uv ")?.split_whitespace().next()?.to_owned();
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
     let parsed = (numbers.next()??, numbers.next()??, numbers.next()??);
     (parsed >= OLDEST).then_some(Uv { path, version })
 }
 
-/// One way to get uv out of a Python.
-struct Way {
-    /// Name for messages.
-    name: &'static str,
-    /// The commands, given the interpreter and the directory to fill.
-    commands: fn(&Path, &Path) -> Vec<Vec<OsString>>,
+/// One way to get uv out of a Python. Distributions split Python into pieces: Debian's `python3` has neither `venv` nor `pip` until their
+/// packages are installed. Each way needs only one of them, and both put the program at `<dir>/bin/uv`.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// An environment, and its own pip.
+    Venv,
+    /// The interpreter's pip, into a plain directory.
+    Pip,
 }
 
-/// Distributions split Python into pieces: Debian's `python3` has neither `venv` nor `pip` until their packages are installed. Each way
-/// needs only one of them, and all put the program at `<dir>/bin/uv`.
-const WAYS: &[Way] = &[
-    Way {
-        name: "venv",
-        commands: |python, dir| {
-            vec![
-                words(&[python, Path::new("-m"), Path::new("venv"), dir]),
-                pip(&dir.join("bin/python"), &[]),
-            ]
-        },
-    },
-    Way {
-        name: "pip --target",
-        commands: |python, dir| vec![pip(python, &[OsString::from("--target"), dir.into()])],
-    },
-];
+impl Way {
+    const ALL: [Self; 2] = [Self::Venv, Self::Pip];
 
-fn words(parts: &[&Path]) -> Vec<OsString> {
-    parts.iter().map(OsString::from).collect()
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Venv => "with venv",
+            Self::Pip => "with pip",
+        }
+    }
+
+    fn steps(
+        self,
+        installer: &Installer<'_>,
+        python: &Path,
+        dir: &Path,
+    ) -> Result<Vec<Step>, Failure> {
+        let package = package(REQUIREMENT)?;
+        let pip = |python: PathBuf, extra: &[(&str, &OsStr)]| {
+            // Only wheels: building uv from source would run for half an hour and need a Rust toolchain.
+            let fixed =
+                [("PIP_ONLY_BINARY", OsStr::new(":all:")), ("PIP_NO_INPUT", OsStr::new("1"))];
+            let env = installer.step_environment(&[&fixed, extra].concat());
+            Step {
+                call: TrustedCall::PipInstallUv { python, package: package.clone() },
+                env,
+                timeout: TIMEOUT,
+            }
+        };
+        Ok(match self {
+            Self::Venv => {
+                let call = TrustedCall::PythonVenv {
+                    python: python.to_owned(),
+                    environment: dir.to_owned(),
+                };
+                vec![
+                    Step { call, env: installer.step_environment(&[]), timeout: TIMEOUT },
+                    pip(dir.join("bin/python"), &[]),
+                ]
+            }
+            Self::Pip => vec![pip(python.to_owned(), &[("PIP_TARGET", dir.as_os_str())])],
+        })
+    }
 }
 
-fn pip(python: &Path, extra: &[OsString]) -> Vec<OsString> {
-    // Only wheels: building uv from source would run code for half an hour and need a Rust toolchain.
-    let fixed = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--only-binary",
-        ":all:",
-    ];
-    let mut command = vec![OsString::from(python)];
-    command.extend(fixed.iter().map(OsString::from));
-    command.extend_from_slice(extra);
-    command.push(REQUIREMENT.into());
-    command
+/// A requirement, checked.
+pub(super) fn package(requirement: &str) -> Result<Package, Failure> {
+    Package::new(requirement).map_err(|error| Failure::new(error.to_string()))
 }
 
 fn bootstrap(installer: &Installer<'_>) -> Result<Uv, Failure> {
-    let mut pythons = python::candidates(installer).peekable();
-    if pythons.peek().is_none() {
-        return python::find(installer).and(Err(Failure::new("no usable Python")));
-    }
     let mut attempts = Vec::new();
-    for python in pythons {
-        for way in WAYS {
+    let mut any = false;
+    for python in python::candidates(installer) {
+        any = true;
+        for way in Way::ALL {
             match attempt(installer, &python, way) {
                 Ok(uv) => return Ok(uv),
                 Err(failure) => attempts.push(failure),
             }
         }
     }
-    Err(no_way(&attempts))
+    Err(if any { no_way(&attempts) } else { python::absent() })
 }
 
-fn attempt(installer: &Installer<'_>, python: &Python, way: &Way) -> Result<Uv, Failure> {
+fn attempt(installer: &Installer<'_>, python: &Python, way: Way) -> Result<Uv, Failure> {
     let dir = installer.tools.environment("uv");
     remove(&dir)?;
-    for command in (way.commands)(&python.path, &dir) {
-        let (program, args) = command.split_first().ok_or_else(|| Failure::new("empty command"))?;
-        let step = Step {
-            purpose: Purpose::BootstrapUv,
-            program: program.into(),
-            args: args.to_vec(),
-            env: installer.step_environment(&[]),
-            timeout: TIMEOUT,
-        };
-        let ran = installer.runner.run(&step).map_err(|reason| {
+    for step in way.steps(installer, &python.path, &dir)? {
+        let cannot = |reason| {
             Failure::new(format!(
                 "{}: cannot start `{}`: {reason}",
-                way.name,
-                step.program.display()
+                way.name(),
+                step.call.program().display()
             ))
-        })?;
+        };
+        let ran = installer.runner.run(&step).map_err(cannot)?;
         if !ran.succeeded() {
-            return Err(Failure::of_step(way.name, &step, &ran));
+            return Err(Failure::of_step(way.name(), &step, &ran));
         }
     }
-    let uv = ask(installer, dir.join("bin/uv")).ok_or_else(|| {
-        Failure::new(format!("{}: `{}` does not run", way.name, dir.join("bin/uv").display()))
+    let path = dir.join("bin/uv");
+    let uv = ask(installer, path.clone()).ok_or_else(|| {
+        Failure::new(format!("{}: `{}` does not run", way.name(), path.display()))
     })?;
     let stamp = Stamp {
         format: Stamp::FORMAT,
@@ -157,7 +160,7 @@ fn attempt(installer: &Installer<'_>, python: &Python, way: &Way) -> Result<Uv, 
         requirement: REQUIREMENT.to_owned(),
         with: vec![],
         python: python.path.display().to_string(),
-        installer: way.name.to_owned(),
+        installer: way.name().to_owned(),
         installed_at: jiff::Timestamp::now().to_string(),
     };
     stamp
