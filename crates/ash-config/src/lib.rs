@@ -1,6 +1,30 @@
 //! Who said what, and may they: loads configuration, applies precedence and the trust rules.
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod build;
+mod checkout;
+mod discover;
+mod documents;
+mod environment;
+mod error;
+mod formats;
+mod load;
+mod overrides;
+mod patch;
+mod read;
+mod restricted;
+mod schema;
 mod settings;
+mod tree;
+mod trust;
+mod validate;
+mod yaml;
 
-pub use settings::{IgnorePath, NetworkPolicy, ReporterSettings, SandboxSettings, ScannerSettings, Settings, SuppressionRule};
+pub use checkout::{Identify, Identity, Tree};
+pub use environment::Lookup;
+pub use error::{ConfigErrors, Mistake};
+pub use load::{Loaded, Request, load};
+pub use settings::{
+    IgnorePath, NetworkPolicy, PackageRule, PluginModule, ReporterSettings, SandboxSettings,
+    ScannerSettings, Settings, Staleness, StalenessOverride, SuppressionRule,
+};

@@ -28,6 +28,86 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// The resolved configuration as data, for `ash_config` in the results and `ash config get`.
     pub resolved: Map<String, Value>,
+    /// Whether `fail_on_incomplete: false` was said inside the scanned tree: it then does not cover scanners that are MISSING because of the sandbox.
+    pub incomplete_rule_is_in_tree: bool,
+    /// Whether a stale content database fails the scan.
+    pub staleness: Staleness,
+    /// Whether `staleness` or an override was said inside the scanned tree: it then does not cover scanners refused by the sandbox.
+    pub staleness_is_in_tree: bool,
+    /// Exceptions for single databases.
+    pub staleness_overrides: Vec<StalenessOverride>,
+    /// Per-converter settings by converter name.
+    pub converters: BTreeMap<String, ReporterSettings>,
+    /// `ash_plugin_modules`.
+    pub plugin_modules: Vec<PluginModule>,
+    /// `external_reports_to_include`, as written.
+    pub external_reports: Vec<String>,
+    /// `workspace.max_parallel_projects`.
+    pub max_parallel_projects: Option<u32>,
+    /// `workspace.project_timeout`.
+    pub project_timeout: Option<Duration>,
+    /// Whether any file the configuration was built from lies in the scanned tree.
+    pub config_in_tree: bool,
+}
+
+impl Default for Settings {
+    /// What a scan without any configuration runs with.
+    fn default() -> Self {
+        Self {
+            project_name: "ash-scan".to_owned(),
+            fail_on_findings: true,
+            fail_on_incomplete: true,
+            threshold: Threshold::default(),
+            scanners: BTreeMap::new(),
+            reporters: BTreeMap::new(),
+            ignore_paths: Vec::new(),
+            suppressions: Vec::new(),
+            sandbox: SandboxSettings::default(),
+            resolved: Map::new(),
+            incomplete_rule_is_in_tree: false,
+            staleness: Staleness::Fail,
+            staleness_is_in_tree: false,
+            staleness_overrides: Vec::new(),
+            converters: BTreeMap::new(),
+            plugin_modules: Vec::new(),
+            external_reports: Vec::new(),
+            max_parallel_projects: None,
+            project_timeout: None,
+            config_in_tree: false,
+        }
+    }
+}
+
+/// What a stale content database does to the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Staleness {
+    /// The scan is incomplete.
+    #[default]
+    Fail,
+    /// A warning only.
+    Warn,
+}
+
+/// One entry of `content_db_staleness_overrides`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StalenessOverride {
+    /// The database's name, such as `grype-db`.
+    pub database: String,
+    /// What its staleness does.
+    pub policy: Staleness,
+    /// `YYYY-MM-DD`: no longer applied from that day on.
+    pub expiration: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// One entry of `ash_plugin_modules`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginModule {
+    /// The module's dotted name.
+    pub name: String,
+    /// Only a file of the scanned tree names it: it may then be loaded only from outside the tree.
+    pub only_in_tree: bool,
 }
 
 /// `scanners.<name>`.
@@ -41,6 +121,8 @@ pub struct ScannerSettings {
     pub scan_timeout: Option<Option<Duration>>,
     /// The other options.
     pub options: Map<String, Value>,
+    /// `name`, when it differs from the key: grants go by the scanner's own name, so a renamed scanner is not run.
+    pub renamed: Option<String>,
 }
 
 /// `reporters.<name>`.
@@ -53,16 +135,18 @@ pub struct ReporterSettings {
 }
 
 /// One entry of `global_settings.ignore_paths`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IgnorePath {
     /// The glob.
     pub path: String,
     /// Why.
     pub reason: String,
+    /// `YYYY-MM-DD`: no longer applied from that day on.
+    pub expiration: Option<String>,
 }
 
 /// One entry of `global_settings.suppressions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SuppressionRule {
     /// Path glob.
     pub path: String,
@@ -76,6 +160,28 @@ pub struct SuppressionRule {
     pub line_end: Option<u64>,
     /// `YYYY-MM-DD`: no longer applied from that day on.
     pub expiration: Option<String>,
+    /// A qualified name the finding must lie in.
+    pub symbol: Option<String>,
+    /// Globs over name, version and path of the package a finding is about.
+    pub package: PackageRule,
+}
+
+/// The package part of a suppression; all given globs must match.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PackageRule {
+    /// `package_name`.
+    pub name: Option<String>,
+    /// `package_version`.
+    pub version: Option<String>,
+    /// `package_path`.
+    pub path: Option<String>,
+}
+
+impl PackageRule {
+    /// Whether nothing is asked of the package.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// `sandbox`, after the trust rules.
@@ -100,7 +206,13 @@ pub struct NetworkPolicy {
 
 impl NetworkPolicy {
     /// Whether a scanner gets a network: its declaration, whether that alone is not enough, and the offline flag, which beats all.
-    pub fn allows(&self, scanner: &str, declared: bool, requires_grant: bool, offline: bool) -> bool {
+    pub fn allows(
+        &self,
+        scanner: &str,
+        declared: bool,
+        requires_grant: bool,
+        offline: bool,
+    ) -> bool {
         let named = |list: &Vec<String>| list.iter().any(|name| name == scanner);
         let granted = self.granted.as_ref().map_or(declared && !requires_grant, named);
         granted && self.limit.as_ref().is_none_or(named) && !offline
