@@ -9,6 +9,7 @@ use std::io;
 
 use ash_model::report::ScanReport;
 
+mod flat;
 mod formats;
 pub mod harmless;
 mod json;
@@ -28,8 +29,17 @@ pub trait Reporter: Sync {
 }
 
 /// Every reporter, in the order the files are written. The aggregated results come last: where they exist, the other reports are whole.
-pub const REPORTERS: &[&dyn Reporter] =
-    &[&formats::sarif::Sarif, &formats::text::Text, &formats::aggregated::Aggregated];
+pub const REPORTERS: &[&dyn Reporter] = &[
+    &formats::sarif::Sarif,
+    &formats::text::Text,
+    &formats::markdown::Markdown,
+    &formats::html::Html,
+    &formats::junit::JUnit,
+    &formats::csv::Csv,
+    &formats::flat_json::FlatJson,
+    &formats::cyclonedx::CycloneDx,
+    &formats::aggregated::Aggregated,
+];
 
 /// Finds a reporter by its name.
 pub fn reporter(id: &str) -> Option<&'static dyn Reporter> {

@@ -1,5 +1,11 @@
 //! One file for each format.
 
 pub(crate) mod aggregated;
+pub(crate) mod csv;
+pub(crate) mod cyclonedx;
+pub(crate) mod flat_json;
+pub(crate) mod html;
+pub(crate) mod junit;
+pub(crate) mod markdown;
 pub(crate) mod sarif;
 pub(crate) mod text;
