@@ -58,7 +58,6 @@ fn no_committed_file_names_a_developers_machine_or_a_download_host() {
         ["/work/", "main"],
         ["/work/", "shared"],
         ["/opt/", "ash-lab"],
-        ["/root/", ".pyenv"],
         ["/root/", ".cargo"],
         ["files.python", "hosted.org"],
         ["static.", "crates.io"],
