@@ -95,7 +95,8 @@ impl Lab {
         lab.plant("mounted/hostname", "lab\n", 0o644);
         // Copied by another process: a descriptor open for writing here could leak into a child that another test forks meanwhile,
         // and the program could then not be started ("text file busy").
-        let copied = Command::new("cp").arg(hostile_binary()).arg(lab.hostile()).env("PATH", PATH).status();
+        let copied =
+            Command::new("cp").arg(hostile_binary()).arg(lab.hostile()).env("PATH", PATH).status();
         assert!(copied.is_ok_and(|status| status.success()), "cannot install the hostile program");
         lab
     }
@@ -163,7 +164,7 @@ impl Lab {
         self.victim.get_or_init(|| {
             Victim::start(
                 &self.hostile(),
-                &self.unique,
+                &format!("{}-victim", self.unique),
                 &self.secret,
                 &self.path("home/.ssh/id_rsa"),
                 &self.path("pts.log"),

@@ -10,6 +10,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod backends;
+#[cfg(target_os = "linux")]
 mod ears;
 #[cfg(target_os = "linux")]
 mod lab;
@@ -20,11 +22,13 @@ mod verdict;
 mod victim;
 
 #[cfg(target_os = "linux")]
+pub use backends::{Backends, Use};
+#[cfg(target_os = "linux")]
 pub use ears::{Ear, Ears};
 #[cfg(target_os = "linux")]
 pub use lab::{Lab, PATH};
 #[cfg(target_os = "linux")]
-pub use run::{Outcome, Run};
+pub use run::{Outcome, Run, Running};
 pub use verdict::{Said, Verdict};
 #[cfg(target_os = "linux")]
 pub use victim::Victim;

@@ -65,6 +65,16 @@ impl Run {
         }
     }
 
+    /// `ash sandbox run` with these options and this command.
+    pub fn sandboxed(
+        ash: &str,
+        options: impl IntoIterator<Item = OsString>,
+        command: impl IntoIterator<Item = OsString>,
+    ) -> Self {
+        let words = [ash, "sandbox", "run"].map(OsString::from);
+        Self::new(words.into_iter().chain(options).chain(["--".into()]).chain(command))
+    }
+
     /// Adds a variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {

@@ -1,0 +1,367 @@
+//! How a sandboxed command starts and ends, and that nothing outlives it.
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod support;
+
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt,
+    thread,
+    time::{Duration, Instant},
+};
+
+use ash_testkit::{Lab, Run, Running};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use rustix::process::Signal;
+use support::{ASH, BACKENDS, trial};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = vec![
+        Trial::test("off_becomes_the_command_with_everything_unchanged", off_changes_nothing),
+        Trial::test("a_backend_that_is_not_there_is_a_refusal_and_nothing_runs", refusal),
+        Trial::test("an_unknown_mode_is_a_usage_error", || usage_error(&["--sandbox", "none"])),
+        Trial::test("a_missing_command_is_a_usage_error", || usage_error(&["--sandbox", "off"])),
+    ];
+    trials.extend(each("a_timeout_ends_the_tree_with_124", timeout_ends_the_tree));
+    trials.extend(each(
+        "a_command_that_ignores_sigterm_is_killed_after_the_grace_period",
+        timeout_kills,
+    ));
+    trials.extend(each("killing_ash_ends_the_tree_within_a_second", |backend| {
+        ending_ash_ends_the_tree(backend, Signal::KILL)
+    }));
+    trials.extend(each("interrupting_ash_ends_the_tree_within_a_second", |backend| {
+        ending_ash_ends_the_tree(backend, Signal::INT)
+    }));
+    trials.extend(each("terminating_ash_ends_the_tree_within_a_second", |backend| {
+        ending_ash_ends_the_tree(backend, Signal::TERM)
+    }));
+    trials.extend(each("a_command_that_ends_takes_its_daemons_along", daemons_end));
+    trials.extend(each("a_command_that_is_not_found_is_127", not_found));
+    trials.extend(each("a_file_that_cannot_be_executed_is_126", not_executable));
+    trials.extend(each(
+        "the_results_directory_is_named_first_and_keeps_what_was_written",
+        results_line,
+    ));
+    trials.extend(each("only_the_three_standard_descriptors_are_open", descriptors));
+    trials.extend(each("a_relative_command_in_the_source_runs_as_named", relative_command));
+    trials.extend(each("offline_in_the_environment_beats_network", offline_wins));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// One trial of the same behaviour per backend.
+fn each(name: &str, run: fn(&'static str) -> Result<(), Failed>) -> Vec<Trial> {
+    let one = |&backend: &&'static str| {
+        trial(format!("{name}::{backend}"), backend, move || {
+            run(backend).map(|()| Completion::Completed)
+        })
+    };
+    BACKENDS.iter().map(one).collect()
+}
+
+fn check(what: &str, holds: bool, detail: impl FnOnce() -> String) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(format!("{what}\n{}", detail()).into()) }
+}
+
+fn options(lab: &Lab, backend: &str, more: &[&str]) -> Vec<OsString> {
+    let mut options: Vec<OsString> = ["--sandbox", backend, "--json"].map(OsString::from).to_vec();
+    options.extend(more.iter().map(OsString::from));
+    for (option, path) in [("--source-dir", lab.source()), ("--results-dir", lab.results())] {
+        options.extend([option.into(), path.into()]);
+    }
+    options
+}
+
+fn sandboxed(lab: &Lab, backend: &str, more: &[&str], script: &str) -> Run {
+    let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
+    Run::sandboxed(ASH, options(lab, backend, more), command)
+        .envs(lab.environment())
+        .timeout(Duration::from_secs(90))
+}
+
+/// A script that leaves a detached process which ignores every signal it can and writes twenty beats a second, then goes on itself.
+fn with_daemon(lab: &Lab, then: &str) -> String {
+    format!("'{}' P14 results='{}' && {then}", lab.hostile().display(), lab.results().display())
+}
+
+fn beats(lab: &Lab) -> u64 {
+    fs::metadata(lab.results().join("beat")).map_or(0, |found| found.len())
+}
+
+/// Whether the daemon still writes; it has one second to be gone.
+fn daemon_lives(lab: &Lab) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    let mut last = beats(lab);
+    while Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(250));
+        let now = beats(lab);
+        if now == last {
+            break;
+        }
+        last = now;
+    }
+    let settled = beats(lab);
+    thread::sleep(Duration::from_millis(500));
+    beats(lab) != settled
+}
+
+fn wait_for_beats(lab: &Lab, running: &Running) -> Result<(), Failed> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while beats(lab) < 3 {
+        if Instant::now() > deadline {
+            return Err(
+                format!("the daemon never wrote; so far: {}", running.stdout_so_far()).into()
+            );
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+fn timeout_ends_the_tree(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let outcome =
+        sandboxed(&lab, backend, &["--timeout", "2"], &with_daemon(&lab, "sleep 80")).finish();
+    check("exit 124", outcome.code == Some(124), || outcome.describe())?;
+    check(
+        "`timed_out` is told",
+        outcome.json().is_some_and(|line| line["timed_out"] == true),
+        || outcome.describe(),
+    )?;
+    check("the daemon had started", beats(&lab) > 0, || outcome.describe())?;
+    check("no daemon is left", !daemon_lives(&lab), || outcome.describe())
+}
+
+fn timeout_kills(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let script = "trap 'echo asked >&2' TERM; echo started; while :; do sleep 0.2; done";
+    let outcome = sandboxed(&lab, backend, &["--timeout", "1"], script).finish();
+    check("exit 124", outcome.code == Some(124), || outcome.describe())?;
+    check("it was asked before it was killed", outcome.err().contains("asked"), || {
+        outcome.describe()
+    })?;
+    let seconds = outcome.elapsed.as_secs_f32();
+    check("ten seconds of grace", (10.0..30.0).contains(&seconds), || outcome.describe())
+}
+
+fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let running =
+        sandboxed(&lab, backend, &[], &with_daemon(&lab, "trap '' INT TERM HUP; sleep 80")).start();
+    wait_for_beats(&lab, &running)?;
+    running.signal(signal);
+    let left = daemon_lives(&lab);
+    let began = Instant::now();
+    let outcome = running.finish();
+    check("no process is left", !left, || outcome.describe())?;
+    check(
+        "ash itself ends",
+        began.elapsed() < Duration::from_secs(20) && !outcome.timed_out,
+        || outcome.describe(),
+    )?;
+    check("the end is not mistaken for success", outcome.code != Some(0), || outcome.describe())
+}
+
+fn daemons_end(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let outcome = sandboxed(&lab, backend, &[], &with_daemon(&lab, "exit 7")).finish();
+    check("the command's own exit", outcome.code == Some(7), || outcome.describe())?;
+    check("the daemon had started", beats(&lab) > 0, || outcome.describe())?;
+    check("ash does not wait for the daemon", outcome.elapsed < Duration::from_secs(9), || {
+        outcome.describe()
+    })?;
+    check("no daemon is left", !daemon_lives(&lab), || outcome.describe())
+}
+
+fn not_found(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    for command in ["no-such-command-anywhere", "/no/such/command", "./nothing-here"] {
+        let outcome = Run::sandboxed(ASH, options(&lab, backend, &[]), [OsString::from(command)])
+            .envs(lab.environment())
+            .finish();
+        check("exit 127", outcome.code == Some(127), || outcome.describe())?;
+        check(
+            "the name is in the message",
+            outcome.err().contains(command.trim_start_matches("./")),
+            || outcome.describe(),
+        )?;
+    }
+    Ok(())
+}
+
+fn not_executable(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let outcome = Run::sandboxed(ASH, options(&lab, backend, &[]), [OsString::from("./main.py")])
+        .envs(lab.environment())
+        .finish();
+    check("exit 126", outcome.code == Some(126), || outcome.describe())
+}
+
+fn results_line(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let options: Vec<OsString> =
+        vec!["--sandbox".into(), backend.into(), "--source-dir".into(), lab.source().into()];
+    // The results directory is the only writable place that stays: the script finds it by trying what the first line will name.
+    let first = Run::sandboxed(ASH, options, ["/bin/true".into()]).envs(lab.environment()).finish();
+    let text = first.err();
+    let line = text.lines().next().unwrap_or_default().to_owned();
+    let directory = line.strip_prefix("results: ").unwrap_or_default().to_owned();
+    check("`results: ` and an absolute path", directory.starts_with('/'), || first.describe())?;
+    check("it exists", fs::metadata(&directory).is_ok_and(|found| found.is_dir()), || {
+        first.describe()
+    })?;
+    let mode = fs::metadata(&directory).map_or(0, |found| found.permissions().mode());
+    check("nobody else may look", mode & 0o077 == 0, || format!("mode {mode:o}"))?;
+    let _ = fs::remove_dir_all(&directory);
+
+    let script = format!("echo found >'{}/report.txt'", lab.results().display());
+    let outcome = sandboxed(&lab, backend, &[], &script).finish();
+    check(
+        "a named results directory is told too",
+        outcome.err().starts_with(&format!("results: {}\n", lab.results().display())),
+        || outcome.describe(),
+    )?;
+    let kept = fs::read_to_string(lab.results().join("report.txt")).unwrap_or_default();
+    check("what was written stays", kept == "found\n", || outcome.describe())
+}
+
+fn descriptors(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let script = "exec 7</etc/passwd 9</; exec \"$@\"";
+    let mut words: Vec<OsString> =
+        ["/bin/sh", "-c", script, "sh", ASH, "sandbox", "run"].map(OsString::from).to_vec();
+    words.extend(options(&lab, backend, &[]));
+    words.extend(
+        ["--", "/bin/sh", "-c", "for fd in /proc/self/fd/*; do echo \"${fd##*/}\"; done"]
+            .map(OsString::from),
+    );
+    let outcome = Run::new(words).envs(lab.environment()).finish();
+    // The shell's own directory handle is the fourth.
+    let open: Vec<_> = outcome
+        .out()
+        .lines()
+        .filter(|line| matches!(*line, "7" | "9") || line.parse::<u32>().is_ok_and(|fd| fd > 10))
+        .map(str::to_owned)
+        .collect();
+    check("exit 0", outcome.code == Some(0), || outcome.describe())?;
+    check("nothing inherited", open.is_empty(), || outcome.describe())
+}
+
+fn relative_command(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let tool = lab.source().join("tool.sh");
+    fs::write(&tool, "#!/bin/sh\necho ran from the source\n").unwrap();
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = Run::sandboxed(ASH, options(&lab, backend, &[]), [OsString::from("./tool.sh")])
+        .envs(lab.environment())
+        .finish();
+    check("it ran", outcome.code == Some(0) && outcome.out() == "ran from the source\n", || {
+        outcome.describe()
+    })
+}
+
+fn offline_wins(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    for word in ["YES", "true", "1"] {
+        let outcome =
+            sandboxed(&lab, backend, &["--network"], "true").env("ASH_OFFLINE", word).finish();
+        let line = outcome.json().unwrap_or_default();
+        check(
+            "no network",
+            line["sandbox"]["network"] == false && line["sandbox"]["offline"] == true,
+            || outcome.describe(),
+        )?;
+    }
+    let outcome = sandboxed(&lab, backend, &["--network"], "true").finish();
+    check(
+        "the control has one",
+        outcome.json().unwrap_or_default()["sandbox"]["network"] == true,
+        || outcome.describe(),
+    )
+}
+
+fn refusal() -> Result<(), Failed> {
+    let lab = Lab::new();
+    let marker = lab.results().join("started");
+    let command = ["/bin/sh".into(), "-c".into(), format!("touch '{}'", marker.display()).into()];
+    let outcome = Run::sandboxed(ASH, options(&lab, "bwrap", &[]), command)
+        .env("PATH", lab.path("tools/bin"))
+        .env("HOME", lab.home())
+        .finish();
+    check("exit 125", outcome.code == Some(125), || outcome.describe())?;
+    check("the reason names the package", outcome.err().contains("bubblewrap"), || {
+        outcome.describe()
+    })?;
+    check(
+        "`refused` holds the reason",
+        outcome.json().is_some_and(|line| line["refused"].is_string()),
+        || outcome.describe(),
+    )?;
+    check("nothing was started", !marker.exists(), || outcome.describe())
+}
+
+fn usage_error(options: &[&str]) -> Result<(), Failed> {
+    let words = [ASH, "sandbox", "run"].iter().chain(options).copied();
+    let outcome = Run::new(words).env("PATH", ash_testkit::PATH).finish();
+    check("exit 2", outcome.code == Some(2), || outcome.describe())
+}
+
+/// Says everything a process inherits: its number, session, standard input, descriptors, directory, limits, signal masks and environment.
+const INHERITED: &str = r#"read -r line; echo "stdin: $line"
+echo "session: $(cut -d' ' -f6 /proc/self/stat)"
+for fd in 0 1 2 7 8 9; do echo "$fd: $(readlink /proc/$$/fd/$fd)" | sed 's/pipe:.*/pipe/'; done
+pwd; umask; ulimit -n; ulimit -c
+grep -E 'Sig(Blk|Ign)|NoNewPrivs|Seccomp|CapEff' /proc/self/status
+env | grep -v '^_=' | sort"#;
+
+fn off_changes_nothing() -> Result<(), Failed> {
+    let lab = Lab::new();
+    fs::write(lab.path("words"), "a line\n").unwrap();
+    let open = r#"exec 7</etc/passwd 9</ 8<>"$1"; shift; echo "process: $$"; exec "$@""#;
+    let run = |words: &[&str]| {
+        let file = lab.path("open.txt").display().to_string();
+        let start = ["/bin/sh", "-c", open, "sh", &file];
+        let last = ["/bin/sh", "-c", INHERITED];
+        Run::new(start.iter().chain(words).chain(&last))
+            .envs(lab.environment())
+            .directory(lab.source())
+            .stdin(lab.path("words"))
+            .finish()
+    };
+    let bare = run(&[]);
+    let through = run(&[ASH, "sandbox", "run", "--sandbox", "off", "--"]);
+    let without_process = |text: String| {
+        text.lines()
+            .filter(|line| !line.starts_with("process: ") && !line.starts_with("session: "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    check(
+        "the same is inherited",
+        without_process(bare.out()) == without_process(through.out()),
+        || format!("{}\n=== through ash\n{}", bare.describe(), through.describe()),
+    )?;
+    check("exit 0", through.code == Some(0), || through.describe())?;
+    let own = run(&[
+        ASH,
+        "sandbox",
+        "run",
+        "--sandbox",
+        "off",
+        "--",
+        "/bin/sh",
+        "-c",
+        r#"echo "inside: $$""#,
+    ])
+    .out();
+    let number =
+        |name: &str| own.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+    check(
+        "ash becomes the command",
+        number("process: ").is_some() && number("process: ") == number("inside: "),
+        || own.clone(),
+    )
+}
