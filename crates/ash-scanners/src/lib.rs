@@ -17,6 +17,18 @@ use ash_model::{
 };
 use serde_json::{Map, Value};
 
+mod call;
+mod options;
+mod outcome;
+mod renamed;
+mod sarif;
+mod scanners;
+mod skipped;
+mod templates;
+mod version_range;
+
+pub use scanners::{SCANNERS, by_id};
+
 /// Where a scanner looks, and how.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
@@ -42,7 +54,11 @@ pub struct Site<'a> {
 
 impl std::fmt::Debug for Site<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Site").field("source", &self.source).field("results", &self.results).field("offline", &self.offline).finish_non_exhaustive()
+        f.debug_struct("Site")
+            .field("source", &self.source)
+            .field("results", &self.results)
+            .field("offline", &self.offline)
+            .finish_non_exhaustive()
     }
 }
 
@@ -136,5 +152,9 @@ pub trait Scanner: Sync {
     ///
     /// # Errors
     /// When an exit code, a missing file or unreadable output means the results are not whole.
-    fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError>;
+    fn interpret(
+        &self,
+        site: &Site<'_>,
+        calls: &[(ToolCall, ToolOutput)],
+    ) -> Result<Interpreted, InterpretError>;
 }

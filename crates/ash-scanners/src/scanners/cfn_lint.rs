@@ -1,0 +1,147 @@
+//! cfn-lint: errors in CloudFormation templates.
+//!
+//! cfn-lint reads `.cfnlintrc` of the directory it runs in, and such a file can ignore every check. It runs in `/` with an empty
+//! configuration; the operator's `options.config_file` takes its place, after the trust rules. `Metadata: cfn-lint:` inside a template
+//! is the tool's own kind of suppression and obeyed. Its arguments are glob patterns, so file names are escaped. Usage errors and
+//! crashes exit 1; findings set the bits 2, 4 and 8.
+
+use std::path::Path;
+
+use ash_model::{
+    finding::Finding,
+    ids::ScannerId,
+    path::{RelPath, os_string},
+    severity::Severity,
+    tool::{Cwd, Program, ToolCall, ToolOutput},
+};
+use ash_sarif::SeverityFacts;
+
+use crate::{
+    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    call::{groups, joined, own, version_probe},
+    options::Options,
+    outcome,
+    renamed::{Renamed, is_plain},
+    sarif::{self, Reading, Spelling},
+    templates::templates,
+};
+
+/// Rules that say a template was not looked at: it does not parse, its transform failed, a check broke, it is not there.
+const NOT_EVALUATED: [&str; 4] = ["E0000", "E0001", "E0002", "E0003"];
+
+pub(crate) struct CfnLint;
+
+impl Scanner for CfnLint {
+    fn id(&self) -> ScannerId {
+        ScannerId::builtin("cfn-lint")
+    }
+
+    fn about(&self) -> &'static str {
+        "errors and bad practice in CloudFormation templates"
+    }
+
+    fn tool(&self) -> Tool {
+        Tool {
+            program: "cfn-lint",
+            companions: &[],
+            version: Some(version_probe("cfn-lint", &["--version"], 60)),
+            install: Install::Uv { requirement: "cfn-lint[sarif]==1.58.0", with: &[] },
+        }
+    }
+
+    fn plan(&self, site: &Site<'_>) -> Plan {
+        let (templates, renamed) = targets(site);
+        if templates.is_empty() {
+            return Plan::Skip("no CloudFormation template".to_owned());
+        }
+        calls(site, &templates, &renamed).map_or_else(|plan| plan, Plan::Run)
+    }
+
+    fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
+        let (templates, renamed) = targets(site);
+        let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &renamed };
+        let mut all = Interpreted { unevaluated: renamed.left_out.clone(), targets: u64::try_from(templates.len()).ok(), ..Interpreted::default() };
+        if calls.is_empty() {
+            return Err(InterpretError("cfn-lint was not run".to_owned()));
+        }
+        for (number, (call, output)) in calls.iter().enumerate() {
+            let code = outcome::accepted(call, output)?;
+            let log = reading.parse(outcome::file(call, output, &report(number))?)?;
+            let read = sarif::interpreted(reading.convert(site, log));
+            if code != 0 && read.findings.is_empty() {
+                return Err(outcome::failed(call, output, &format!("exited with code {code} and reports no finding")));
+            }
+            all.version = read.version;
+            all.rules.extend(read.rules);
+            for finding in read.findings {
+                if NOT_EVALUATED.contains(&finding.rule_id.as_str()) { all.unevaluated.push(not_evaluated(call, output, &finding)?) } else { all.findings.push(finding) }
+            }
+        }
+        all.rules.sort_by(|a, b| a.id.cmp(&b.id));
+        all.rules.dedup_by(|a, b| a.id == b.id);
+        Ok(all)
+    }
+}
+
+/// E is MEDIUM, W is LOW, I is INFO: a template error is seldom a security problem.
+fn severity(facts: &SeverityFacts<'_>) -> Option<Severity> {
+    match facts.rule_id.as_bytes().first() {
+        Some(b'W') => Some(Severity::Low),
+        Some(b'I') => Some(Severity::Info),
+        _ => Some(Severity::Medium),
+    }
+}
+
+/// A template cfn-lint cannot find ends its run: the others were not linted either.
+fn not_evaluated(call: &ToolCall, output: &ToolOutput, finding: &Finding) -> Result<String, InterpretError> {
+    match &finding.location {
+        Some(location) => Ok(format!("{}: {} {}", location.path, finding.rule_id, outcome::quoted(&finding.message))),
+        None => Err(outcome::failed(call, output, &format!("gave up: {} {}", finding.rule_id, outcome::quoted(&finding.message)))),
+    }
+}
+
+fn report(number: usize) -> String {
+    format!("cfn-lint-{number}.sarif")
+}
+
+fn targets<'s>(site: &Site<'s>) -> (Vec<&'s RelPath>, Renamed) {
+    let templates = templates(site);
+    let renamed = Renamed::of(site, |file| templates.contains(&file));
+    (templates, renamed)
+}
+
+fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<Vec<ToolCall>, Plan> {
+    let options = Options::of(site);
+    let config = options.text("config_file")?.unwrap_or("/dev/null");
+    let lists =
+        [("--regions", options.list("regions")?), ("--ignore-checks", options.list("ignore_checks")?), ("--include-checks", options.list("include_checks")?)];
+    let plain = templates.iter().filter(|file| is_plain(file)).map(|file| site.source.join(file.as_path()));
+    let paths: Vec<_> = plain.chain(renamed.names().map(|(copy, _)| site.results.join(copy.as_path()))).collect();
+    let calls = groups(paths, |path| path.as_os_str().len()).into_iter().enumerate().map(|(number, paths)| {
+        let mut call = ToolCall::new(Program::Tool("cfn-lint"), &format!("cfn-lint-{number}"))
+            .args(["--format", "sarif", "--config-file", config])
+            .args([joined("--output-file=", site.results.join(report(number)))]);
+        for (flag, values) in lists.iter().filter(|(_, values)| !values.is_empty()) {
+            call = call.args([*flag]).args(values.iter().copied());
+        }
+        call = call.args(["--"]).args(paths.iter().map(|path| escaped(path)));
+        call.cwd = Cwd::Root;
+        call.outputs = vec![own(report(number))];
+        // Any sum of 2 (errors), 4 (warnings) and 8 (informational).
+        call.accepts = (0..16).step_by(2).collect();
+        if number == 0 {
+            renamed.write_for(&mut call);
+        }
+        call
+    });
+    Ok(calls.collect())
+}
+
+/// The path as a pattern of Python's `glob` that matches only itself.
+fn escaped(path: &Path) -> std::ffi::OsString {
+    let mut pattern = vec![];
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if b"*?[".contains(byte) { pattern.extend([b'[', *byte, b']']) } else { pattern.push(*byte) }
+    }
+    os_string(pattern)
+}

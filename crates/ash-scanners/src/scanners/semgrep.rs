@@ -1,0 +1,196 @@
+//! semgrep: patterns of insecure code in many languages.
+//!
+//! A pack of rules comes with ash, so the scanner works without a network; online the registry's `p/ci` is added. Offline,
+//! `SEMGREP_RULES_CACHE_DIR` may name a directory of further rules.
+//!
+//! semgrep is told not to look for a newer version of itself (98 seconds without a network) and to send nothing home. It asks git which
+//! files are tracked. In a user namespace, or run by another user, git calls the tree's ownership dubious and semgrep then drops
+//! `.gitignore`; `safe.directory` keeps the scan set the same everywhere, and the settings of a repository that would make git start a
+//! program are overruled. `.semgrepignore` files and `nosemgrep` comments are the tool's own business: the latter are reported as
+//! suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
+
+use std::ffi::OsString;
+
+use ash_model::{
+    finding::Finding,
+    ids::ScannerId,
+    path::RelPath,
+    requirements::{Requirements, texts},
+    tool::{Program, ToolCall, ToolOutput},
+};
+
+use crate::{
+    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    call::{joined, own, version_probe},
+    options::Options,
+    outcome,
+    renamed::Renamed,
+    sarif::{self, Notification, Reading, Spelling},
+    skipped,
+};
+
+const REPORT: &str = "results_sarif.sarif";
+/// The rules that come with ash, by file name.
+const RULES: [(&str, &str); 5] = [
+    ("generic.yaml", include_str!("../../data/semgrep/generic.yaml")),
+    ("go.yaml", include_str!("../../data/semgrep/go.yaml")),
+    ("java.yaml", include_str!("../../data/semgrep/java.yaml")),
+    ("javascript.yaml", include_str!("../../data/semgrep/javascript.yaml")),
+    ("python.yaml", include_str!("../../data/semgrep/python.yaml")),
+];
+/// The directory of rules an operator keeps for scans without a network.
+const RULES_CACHE: &str = "SEMGREP_RULES_CACHE_DIR";
+/// Ends of the names the bundled rules and most of `p/ci` are about.
+const SOURCE_CODE: [&str; 24] = [
+    "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "java", "go", "rb", "php", "c", "h", "cpp", "cs", "kt", "scala", "rs", "swift", "sh", "bash", "tf", "yaml", "yml",
+];
+/// Notifications that mean a file was given up, although semgrep calls them warnings.
+const GIVEN_UP: [&str; 4] = ["Timeout", "Out of memory", "Stack overflow", "Too many matches"];
+/// The rule whose matches are passwords.
+const PASSWORD_RULE: &str = "ash.generic.sqlplus-password-on-command-line";
+
+pub(crate) struct Semgrep;
+
+impl Scanner for Semgrep {
+    fn id(&self) -> ScannerId {
+        ScannerId::builtin("semgrep")
+    }
+
+    fn about(&self) -> &'static str {
+        "patterns of insecure code in many languages"
+    }
+
+    fn tool(&self) -> Tool {
+        let mut probe = version_probe("semgrep", &["--version"], 60);
+        probe.call.env = environment();
+        Tool { program: "semgrep", companions: &[], version: Some(probe), install: Install::Uv { requirement: "semgrep==1.185.0", with: &[] } }
+    }
+
+    fn requirements(&self) -> Requirements {
+        Requirements {
+            network: true,
+            network_reason: Some("fetches the rule pack `p/ci` from the Semgrep registry"),
+            // The operator's own rules for scans without a network; absent unless the variable is set.
+            read_paths: texts(&["$SEMGREP_RULES_CACHE_DIR"]),
+            cache_paths: texts(&["~/.semgrep"]),
+            cache_env: texts(&["XDG_CONFIG_HOME"]),
+            env_prefixes: texts(&["SEMGREP_"]),
+            system_trust_roots: true,
+            ..Requirements::NONE
+        }
+    }
+
+    fn plan(&self, site: &Site<'_>) -> Plan {
+        if site.files.is_empty() {
+            return Plan::Skip("no file to look at".to_owned());
+        }
+        call(site).map_or_else(|plan| plan, |call| Plan::Run(vec![call]))
+    }
+
+    fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
+        let (call, output) = outcome::only(calls)?;
+        let renamed = renamed(site);
+        let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &|_| None, renamed: &renamed };
+        let log = outcome::file(call, output, REPORT).and_then(|bytes| reading.parse(bytes));
+        let notifications = log.as_ref().map(sarif::notifications).unwrap_or_default();
+        // A failed run leaves a log too, without results, "successful", and with the reason in its notifications.
+        outcome::accepted(call, output).map_err(|error| with_reason(error, &notifications))?;
+        let mut interpreted = sarif::interpreted(reading.convert(site, log?));
+        interpreted.findings.iter_mut().filter(|finding| finding.rule_id == PASSWORD_RULE).for_each(sarif::without_snippet);
+        interpreted.findings.iter_mut().for_each(without_login);
+        interpreted.unevaluated = renamed.left_out.clone();
+        interpreted.unevaluated.extend(notifications.iter().filter(|notification| is_gap(notification)).map(|notification| notification.text.clone()));
+        Ok(interpreted)
+    }
+}
+
+/// The variables every start needs.
+fn environment() -> Vec<(String, OsString)> {
+    let git = [("safe.directory", "*"), ("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
+    let mut variables = vec![
+        ("SEMGREP_ENABLE_VERSION_CHECK".to_owned(), "0".into()),
+        ("SEMGREP_SEND_METRICS".to_owned(), "off".into()),
+        // Its settings and log would go to the home directory, and it stops when it cannot write there.
+        ("SEMGREP_SETTINGS_FILE".to_owned(), "/dev/null".into()),
+        ("SEMGREP_LOG_FILE".to_owned(), "/dev/null".into()),
+        ("GIT_CONFIG_COUNT".to_owned(), git.len().to_string().into()),
+    ];
+    for (number, (key, value)) in git.into_iter().enumerate() {
+        variables.push((format!("GIT_CONFIG_KEY_{number}"), key.into()));
+        variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.into()));
+    }
+    variables
+}
+
+/// Files with names that are not UTF-8. semgrep reads them and loses what it finds.
+fn renamed(site: &Site<'_>) -> Renamed {
+    let is_code = |file: &RelPath| file.as_path().extension().is_some_and(|extension| SOURCE_CODE.iter().any(|known| extension == *known));
+    Renamed::of(site, |file| file.as_path().to_str().is_none() && is_code(file))
+}
+
+fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
+    let options = Options::of(site);
+    let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]);
+    call = call.args([joined("--config=", site.results.join("rules"))]);
+    let online = options.text("config")?.unwrap_or("p/ci");
+    match (site.offline, (site.variable)(RULES_CACHE).filter(|directory| !directory.is_empty())) {
+        (false, _) => call = call.args([joined("--config=", online)]),
+        (true, Some(directory)) => call = call.args([joined("--config=", directory)]),
+        (true, None) => {}
+    }
+    for name in skipped::NAMES {
+        call = call.args([joined("--exclude=", name)]);
+    }
+    if let Some(output) = skipped::output(site) {
+        call = call.args([joined("--exclude=/", ignore_pattern(&output))]);
+    }
+    for (option, flag) in [("exclude", "--exclude="), ("exclude_rule", "--exclude-rule=")] {
+        for value in options.list(option)? {
+            call = call.args([joined(flag, value)]);
+        }
+    }
+    if let Some(severity) = options.choice("severity", &["INFO", "WARNING", "ERROR"])? {
+        call = call.args([joined("--severity=", severity)]);
+    }
+    call = call.args(["--sarif".into(), joined("--sarif-output=", site.results.join(REPORT)), OsString::from(".")]);
+    let renamed = renamed(site);
+    call = call.args(renamed.names().map(|(copy, _)| site.results.join(copy.as_path())));
+    call.env = environment();
+    call.inputs = RULES.iter().map(|(name, text)| (own(format!("rules/{name}")), text.as_bytes().to_vec())).collect();
+    renamed.write_for(&mut call);
+    call.outputs = vec![own(REPORT)];
+    Ok(call)
+}
+
+/// The path in the syntax of `.gitignore`.
+fn ignore_pattern(path: &RelPath) -> OsString {
+    let mut pattern = vec![];
+    for byte in path.as_path().as_os_str().as_encoded_bytes() {
+        if b"*?[]\\!# ".contains(byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(*byte);
+    }
+    ash_model::path::os_string(pattern)
+}
+
+fn with_reason(error: InterpretError, notifications: &[Notification]) -> InterpretError {
+    let reasons: Vec<&str> = notifications.iter().filter(|notification| notification.level == "error").map(|notification| notification.text.as_str()).collect();
+    if reasons.is_empty() { error } else { InterpretError(format!("{error}; {}", reasons.join("; "))) }
+}
+
+/// Whether something was not looked at. A file that parses in part is looked at: semgrep goes on behind the error.
+fn is_gap(notification: &Notification) -> bool {
+    notification.level == "error" || GIVEN_UP.iter().any(|kind| notification.id.contains(kind))
+}
+
+/// semgrep puts an advertisement where a fingerprint belongs.
+fn without_login(finding: &mut Finding) {
+    let fingerprints = finding.extra.get_mut("fingerprints").and_then(serde_json::Value::as_object_mut);
+    if let Some(fingerprints) = fingerprints {
+        fingerprints.retain(|_, value| value != "requires login");
+        if fingerprints.is_empty() {
+            finding.extra.shift_remove("fingerprints");
+        }
+    }
+}

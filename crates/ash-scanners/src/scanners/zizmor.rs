@@ -1,0 +1,138 @@
+//! zizmor: security problems in GitHub workflows and actions.
+//!
+//! zizmor gets exactly the workflow and action files of the scan set, never a directory: one file name that is not UTF-8 would end its
+//! run, and a `.gitignore` would hide files. `--no-config` keeps `zizmor.yml` of the tree from switching checks off; `# zizmor: ignore`
+//! comments are its own business and obeyed. It is always offline: what it would ask a forge for needs a token, and it gets none. A
+//! workflow it cannot parse is only a warning that does not name the file, so what it says it completed is compared with what it was given.
+
+use std::collections::HashSet;
+
+use ash_model::{
+    ids::ScannerId,
+    path::RelPath,
+    severity::Severity,
+    tool::{Program, ToolCall, ToolOutput},
+};
+use ash_sarif::SeverityFacts;
+use serde_json::Value;
+
+use crate::{
+    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    call::{groups, joined, version_probe},
+    options::Options,
+    outcome,
+    renamed::{Renamed, is_plain},
+    sarif::{self, Reading, Spelling},
+};
+
+pub(crate) struct Zizmor;
+
+impl Scanner for Zizmor {
+    fn id(&self) -> ScannerId {
+        ScannerId::builtin("zizmor")
+    }
+
+    fn about(&self) -> &'static str {
+        "security problems in GitHub workflows and actions"
+    }
+
+    fn tool(&self) -> Tool {
+        Tool {
+            program: "zizmor",
+            companions: &[],
+            version: Some(version_probe("zizmor", &["--version"], 30)),
+            install: Install::Uv { requirement: "zizmor==1.32.0", with: &[] },
+        }
+    }
+
+    fn plan(&self, site: &Site<'_>) -> Plan {
+        if !site.files.iter().any(is_input) {
+            return Plan::Skip("no GitHub workflow and no action.yml".to_owned());
+        }
+        calls(site).map_or_else(|plan| plan, Plan::Run)
+    }
+
+    fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
+        let renamed = Renamed::of(site, is_input);
+        let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &renamed };
+        let inputs = inputs(site, &renamed);
+        let mut all = Interpreted { unevaluated: renamed.left_out.clone(), targets: u64::try_from(inputs.len()).ok(), ..Interpreted::default() };
+        if calls.is_empty() {
+            return Err(InterpretError("zizmor was not run".to_owned()));
+        }
+        let mut completed = HashSet::new();
+        for (call, output) in calls {
+            outcome::accepted(call, output)?;
+            let log = reading.parse(outcome::stdout(call, output)?)?;
+            let read = sarif::interpreted(reading.convert(site, log));
+            all.version = read.version;
+            all.findings.extend(read.findings);
+            all.rules.extend(read.rules);
+            completed.extend(output.stderr.text().lines().filter_map(completed_input).map(str::to_owned));
+        }
+        let missed = inputs.iter().filter(|input| !completed.contains(&input.given));
+        all.unevaluated.extend(missed.map(|input| format!("{}: zizmor does not say that it looked at it; it may not be a valid workflow or action", input.file)));
+        all.rules.sort_by(|a, b| a.id.cmp(&b.id));
+        all.rules.dedup_by(|a, b| a.id == b.id);
+        Ok(all)
+    }
+}
+
+/// zizmor's own severity, one band lower when it is not confident.
+fn severity(facts: &SeverityFacts<'_>) -> Option<Severity> {
+    let property = |name: &str| facts.properties.get(name).and_then(Value::as_str);
+    let unsure = property("zizmor/confidence") == Some("Low");
+    match property("zizmor/severity")? {
+        "High" => Some(if unsure { Severity::Medium } else { Severity::High }),
+        "Medium" => Some(if unsure { Severity::Low } else { Severity::Medium }),
+        "Low" => Some(if unsure { Severity::Info } else { Severity::Low }),
+        "Informational" => Some(Severity::Info),
+        _ => None,
+    }
+}
+
+/// `.github/workflows/*.yml` at any depth, and `action.yml`.
+fn is_input(file: &RelPath) -> bool {
+    let path = file.as_path();
+    let is_yaml = path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
+    let is_workflow = path.parent().is_some_and(|parent| parent.ends_with(".github/workflows"));
+    let is_action = path.file_stem().is_some_and(|stem| stem == "action");
+    is_yaml && (is_workflow || is_action)
+}
+
+/// A file as zizmor is given it.
+struct Input {
+    file: RelPath,
+    given: String,
+}
+
+/// Names relative to the source start with `./`: a bare `a/action.yml` could be taken for a repository.
+fn inputs(site: &Site<'_>, renamed: &Renamed) -> Vec<Input> {
+    let named = site.files.iter().filter(|file| is_input(file) && is_plain(file)).filter_map(|file| Some(Input { file: file.clone(), given: format!("./{}", file.as_path().to_str()?) }));
+    let copies = renamed.names().filter_map(|(copy, original)| Some(Input { file: original.clone(), given: site.results.join(copy.as_path()).to_str()?.to_owned() }));
+    named.chain(copies).collect()
+}
+
+fn calls(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
+    let options = Options::of(site);
+    let persona = options.choice("persona", &["regular", "pedantic", "auditor"])?.unwrap_or("regular");
+    let config = options.text("config_file")?.map_or_else(|| "--no-config".into(), |file| joined("--config=", file));
+    let renamed = Renamed::of(site, is_input);
+    let calls = groups(inputs(site, &renamed), |input| input.given.len()).into_iter().enumerate().map(|(number, inputs)| {
+        let mut call = ToolCall::new(Program::Tool("zizmor"), &format!("zizmor-{number}"))
+            .args(["--offline", "--format", "sarif", "--persona", persona, "--no-progress", "--color", "never"])
+            .args([config.clone(), "--".into()])
+            .args(inputs.into_iter().map(|input| input.given));
+        call.accepts = vec![0, 10, 11, 12, 13, 14];
+        if number == 0 {
+            renamed.write_for(&mut call);
+        }
+        call
+    });
+    Ok(calls.collect())
+}
+
+/// ` INFO audit: zizmor: 🌈 completed ./.github/workflows/ci.yml`
+fn completed_input(line: &str) -> Option<&str> {
+    line.split_once(" completed ").filter(|(before, _)| before.contains("zizmor")).map(|(_, input)| input)
+}
