@@ -1,0 +1,127 @@
+//! Ignore rules: `.gitignore`, `.ignore` and `.ashignore`, each for its directory and below, and the ones built in. Files outside the
+//! scanned directory (`core.excludesFile`, `.git/info/exclude`, parents) have no say: a scan must not depend on who runs it.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+
+/// The names of ignore files; a rule in a later one outranks those of the earlier.
+pub(crate) const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".ashignore"];
+/// The longest ignore file obeyed. Compiling its patterns costs far more memory than its text.
+pub(crate) const IGNORE_FILE_LIMIT: u64 = 256 * 1024;
+
+/// Directories never scanned, at any depth.
+const VENDORED: [&str; 3] = [".venv", "venv", "node_modules"];
+
+/// The rules in force in one directory: its own and those of the directories above, innermost first.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    above: Option<Arc<Rules>>,
+    /// In the order of [`IGNORE_FILES`].
+    own: [Option<Gitignore>; 3],
+}
+
+impl Rules {
+    /// The rules of a directory with the given ignore files (index into [`IGNORE_FILES`], text).
+    pub(crate) fn within(
+        above: &Arc<Self>,
+        directory: &Path,
+        files: &[(usize, String)],
+    ) -> Arc<Self> {
+        let mut own = [None, None, None];
+        for (index, text) in files {
+            own[*index] = compile(directory, text);
+        }
+        if own.iter().all(Option::is_none) {
+            return Arc::clone(above);
+        }
+        Arc::new(Self { above: Some(Arc::clone(above)), own })
+    }
+
+    /// Whether a path (relative to the scanned directory) is ignored.
+    pub(crate) fn ignore(&self, path: &Path, is_dir: bool) -> bool {
+        (0..IGNORE_FILES.len())
+            .rev()
+            .find_map(|index| self.verdict(index, path, is_dir))
+            .unwrap_or(false)
+    }
+
+    fn verdict(&self, index: usize, path: &Path, is_dir: bool) -> Option<bool> {
+        let mut rules = Some(self);
+        while let Some(current) = rules {
+            let found =
+                current.own[index].as_ref().map_or(Match::None, |own| own.matched(path, is_dir));
+            match found {
+                Match::Ignore(_) => return Some(true),
+                Match::Whitelist(_) => return Some(false),
+                Match::None => rules = current.above.as_deref(),
+            }
+        }
+        None
+    }
+}
+
+/// Compiles the lines of an ignore file. A line that is no pattern ignores nothing, as in git.
+fn compile(directory: &Path, text: &str) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(directory);
+    for line in text.trim_start_matches('\u{feff}').lines() {
+        drop(builder.add_line(None, line));
+    }
+    builder.build().ok().filter(|compiled| !compiled.is_empty())
+}
+
+/// What is decided before any ignore file is asked.
+#[derive(Debug)]
+pub(crate) struct Builtin {
+    /// The output directory, relative to the scanned one, when inside it.
+    output: Option<PathBuf>,
+    excluded: Option<Gitignore>,
+}
+
+/// A decision of [`Builtin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    Skip,
+    Keep,
+    /// Ask the ignore files.
+    Ask,
+}
+
+impl Builtin {
+    pub(crate) fn new(output: Option<PathBuf>, excluded: &[String]) -> Self {
+        Self { output, excluded: compile(Path::new(""), &excluded.join("\n")) }
+    }
+
+    pub(crate) fn decide(&self, path: &Path, name: &OsStr, is_dir: bool) -> Decision {
+        if name == ".git" || self.output.as_deref() == Some(path) {
+            return Decision::Skip;
+        }
+        if is_dir
+            && (VENDORED.iter().any(|vendored| name == *vendored)
+                || path == Path::new(".ash/ash_output"))
+        {
+            return Decision::Skip;
+        }
+        let excluded =
+            self.excluded.as_ref().map_or(Match::None, |rules| rules.matched(path, is_dir));
+        if excluded.is_ignore() || is_cdk_asset(path, name) {
+            return Decision::Skip;
+        }
+        // Synthesised templates are scanned even where their kind of file is ignored.
+        let is_template = !is_dir && name.as_encoded_bytes().ends_with(b".template.json");
+        if is_template { Decision::Keep } else { Decision::Ask }
+    }
+}
+
+/// Bundled copies of what is scanned elsewhere: `cdk.out/asset.*`.
+fn is_cdk_asset(path: &Path, name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"asset.")
+        && path.parent().and_then(Path::file_name).is_some_and(|parent| parent == "cdk.out")
+}

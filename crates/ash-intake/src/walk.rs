@@ -1,0 +1,475 @@
+//! Walks the scanned directory: every regular file that no rule leaves out, in one fixed order, whatever is in the way.
+
+use std::{
+    cmp::Ordering,
+    ffi::OsString,
+    fs::{self, File, FileType},
+    io,
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use ash_model::{notice::Notice, path::RelPath};
+
+use crate::{
+    reader,
+    rules::{Builtin, Decision, IGNORE_FILE_LIMIT, IGNORE_FILES, Rules},
+};
+
+const THREADS: usize = 8;
+
+/// What to walk.
+#[derive(Debug, Clone, Copy)]
+pub struct Walk<'a> {
+    /// The scanned directory.
+    pub source: &'a Path,
+    /// Where results go: left out when it lies inside, whatever it is called.
+    pub output: Option<&'a Path>,
+    /// Further patterns to leave out, in the syntax of `.gitignore`.
+    pub excluded: &'a [String],
+}
+
+/// The files to scan.
+#[derive(Debug, Default)]
+pub struct ScanSet {
+    /// Regular files, sorted.
+    pub files: Vec<RelPath>,
+    /// Directories that could not be read: the scan is then incomplete.
+    pub unread: Vec<Unread>,
+    /// Ignore files that were not obeyed.
+    pub notices: Vec<Notice>,
+}
+
+/// A directory that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Which, relative to the scanned directory, for people.
+    pub path: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Finds the files to scan. Links are never followed, and never in the set.
+///
+/// # Errors
+/// When the scanned directory itself cannot be read.
+pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
+    fs::read_dir(walk.source)?;
+    let output = walk.output.and_then(|output| inside(walk.source, output));
+    let shared = Shared {
+        source: walk.source,
+        builtin: Builtin::new(output, walk.excluded),
+        queue: Mutex::new(Queue { directories: vec![Directory::root()], busy: 0 }),
+        changed: Condvar::new(),
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS);
+    let parts: Vec<ScanSet> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| shared.work())).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| crashed())).collect()
+    });
+    let mut set = ScanSet::default();
+    for part in parts {
+        set.files.extend(part.files);
+        set.unread.extend(part.unread);
+        set.notices.extend(part.notices);
+    }
+    set.files.sort_unstable_by(in_order);
+    set.unread.sort_unstable();
+    set.notices.sort_unstable();
+    Ok(set)
+}
+
+/// A worker that panicked lost files: the scan must not look complete.
+fn crashed() -> ScanSet {
+    let unread =
+        Unread { path: ".".to_owned(), reason: "the walk stopped early: a bug in ash".to_owned() };
+    ScanSet { unread: vec![unread], ..ScanSet::default() }
+}
+
+/// The path of a directory below the source, both real.
+fn inside(source: &Path, directory: &Path) -> Option<PathBuf> {
+    let below =
+        directory.canonicalize().ok()?.strip_prefix(source.canonicalize().ok()?).ok()?.to_owned();
+    (!below.as_os_str().is_empty()).then_some(below)
+}
+
+/// The order of [`RelPath`], by parts, without splitting: a separator sorts before everything else.
+fn in_order(left: &RelPath, right: &RelPath) -> Ordering {
+    let (left, right) = (
+        left.as_path().as_os_str().as_encoded_bytes(),
+        right.as_path().as_os_str().as_encoded_bytes(),
+    );
+    let rank = |byte: &u8| if *byte == b'/' { 0 } else { u16::from(*byte) + 1 };
+    match left.iter().zip(right).find(|(left, right)| left != right) {
+        Some((left, right)) => rank(left).cmp(&rank(right)),
+        None => left.len().cmp(&right.len()),
+    }
+}
+
+/// One directory still to be read.
+struct Directory {
+    path: PathBuf,
+    rules: Arc<Rules>,
+}
+
+impl Directory {
+    fn root() -> Self {
+        Self { path: PathBuf::new(), rules: Arc::default() }
+    }
+}
+
+struct Queue {
+    directories: Vec<Directory>,
+    /// Workers that may still add directories.
+    busy: usize,
+}
+
+struct Shared<'a> {
+    source: &'a Path,
+    builtin: Builtin,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+impl Shared<'_> {
+    fn work(&self) -> ScanSet {
+        let mut set = ScanSet::default();
+        while let Some(directory) = self.next() {
+            let mut found = Vec::new();
+            self.read(&directory, &mut set, &mut found);
+            let mut queue = self.lock();
+            queue.directories.append(&mut found);
+            queue.busy -= 1;
+            drop(queue);
+            self.changed.notify_all();
+        }
+        set
+    }
+
+    fn next(&self) -> Option<Directory> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(directory) = queue.directories.pop() {
+                queue.busy += 1;
+                return Some(directory);
+            }
+            if queue.busy == 0 {
+                return None;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, directory: &Directory, set: &mut ScanSet, found: &mut Vec<Directory>) {
+        let entries = match self.entries(&directory.path) {
+            Ok(entries) => entries,
+            Err(error) => return set.unread.push(unread(&directory.path, &error)),
+        };
+        let rules = self.rules(directory, &entries, set);
+        for (name, kind) in entries {
+            let path = directory.path.join(&name);
+            let keep = match self.builtin.decide(&path, &name, kind.is_dir()) {
+                Decision::Skip => false,
+                Decision::Keep => true,
+                Decision::Ask => !rules.ignore(&path, kind.is_dir()),
+            };
+            if !keep {
+                continue;
+            }
+            if kind.is_dir() {
+                found.push(Directory { path, rules: Arc::clone(&rules) });
+            } else if kind.is_file() {
+                set.files.extend(RelPath::new(path));
+            }
+        }
+    }
+
+    fn entries(&self, path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
+        fs::read_dir(self.source.join(path))?
+            .map(|entry| entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?))))
+            .collect()
+    }
+
+    /// The rules of a directory whose entries are known. An ignore file that is a link, a pipe, too long or not readable is not obeyed:
+    /// too much is then scanned, never too little.
+    fn rules(
+        &self,
+        directory: &Directory,
+        entries: &[(OsString, FileType)],
+        set: &mut ScanSet,
+    ) -> Arc<Rules> {
+        let mut files = Vec::new();
+        for (index, name) in IGNORE_FILES.iter().enumerate() {
+            if !entries.iter().any(|(entry, _)| entry == name) {
+                continue;
+            }
+            let path = directory.path.join(name);
+            match read_ignore_file(&self.source.join(&path)) {
+                Ok(text) => files.push((index, text)),
+                Err(error) => set.notices.push(not_obeyed(&path, &error)),
+            }
+        }
+        if files.is_empty() {
+            Arc::clone(&directory.rules)
+        } else {
+            Rules::within(&directory.rules, &directory.path, &files)
+        }
+    }
+}
+
+fn unread(path: &Path, error: &io::Error) -> Unread {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    Unread { path: ash_model::path::printable(path.as_os_str()), reason: error.to_string() }
+}
+
+fn not_obeyed(path: &Path, error: &io::Error) -> Notice {
+    let notice = Notice::new("ignore-file", format!("the ignore file is not obeyed: {error}"));
+    Notice { file: Some(ash_model::path::printable(path.as_os_str())), ..notice }
+}
+
+fn read_ignore_file(path: &Path) -> io::Result<String> {
+    let bytes = reader::read_bounded(open_no_follow(path)?, IGNORE_FILE_LIMIT)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(unix)]
+fn open_no_follow(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened =
+        fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    opened.map_err(|error| {
+        if rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::LOOP) {
+            io::Error::other("it is a link")
+        } else {
+            error
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn open_no_follow(path: &Path) -> io::Result<File> {
+    if path.symlink_metadata()?.is_symlink() {
+        Err(io::Error::other("it is a link"))
+    } else {
+        File::open(path)
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::{ffi::OsStringExt, fs::symlink};
+
+    use super::*;
+
+    struct Lab(tempfile::TempDir);
+
+    impl Lab {
+        fn new(files: &[(&str, &str)]) -> Self {
+            let lab = Self(tempfile::tempdir().unwrap());
+            for (path, text) in files {
+                let path = lab.0.path().join(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            lab
+        }
+
+        fn walk(&self) -> ScanSet {
+            scan_set(&Walk { source: self.0.path(), output: None, excluded: &[] }).unwrap()
+        }
+
+        fn found(&self) -> Vec<String> {
+            names(&self.walk())
+        }
+    }
+
+    fn names(set: &ScanSet) -> Vec<String> {
+        set.files.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn hidden_files_are_scanned_and_git_is_not() {
+        let lab = Lab::new(&[
+            (".github/workflows/ci.yml", ""),
+            (".env", ""),
+            (".git/config", ""),
+            ("sub/.git", "gitdir: x"),
+            ("a.py", ""),
+        ]);
+        assert_eq!(lab.found(), [".env", ".github/workflows/ci.yml", "a.py"]);
+    }
+
+    #[test]
+    fn vendored_and_generated_directories_are_left_out_at_any_depth() {
+        let lab = Lab::new(&[
+            ("node_modules/x/a.js", ""),
+            ("sub/node_modules/aws-cdk/a.js", ""),
+            (".venv/a.py", ""),
+            ("p/venv/a.py", ""),
+            (".ash/ash_output/reports/r.json", ""),
+            (".ash/.ash.yaml", ""),
+            ("cdk.out/asset.1/a.js", ""),
+            ("cdk.out/asset.2.zip", ""),
+            ("cdk.out/stack.template.json", ""),
+            ("venv.py", ""),
+            ("docs/node_modules", "a file"),
+        ]);
+        assert_eq!(
+            lab.found(),
+            [".ash/.ash.yaml", "cdk.out/stack.template.json", "docs/node_modules", "venv.py"]
+        );
+    }
+
+    #[test]
+    fn each_ignore_file_counts_from_its_directory_on_and_without_a_repository() {
+        let lab = Lab::new(&[
+            (".gitignore", "*.log\n/build/\n!keep.log\n"),
+            ("a.log", ""),
+            ("keep.log", ""),
+            ("build/x", ""),
+            ("sub/build/x", ""),
+            ("sub/.ignore", "*.tmp\n"),
+            ("sub/a.tmp", ""),
+            ("a.tmp", ""),
+            ("sub/.ashignore", "!deep/a.log\nsecret*\n"),
+            ("sub/deep/a.log", ""),
+            ("sub/secret.txt", ""),
+            ("secret.txt", ""),
+            ("sub/deep/.gitignore", "/only-here\n"),
+            ("sub/deep/only-here", ""),
+            ("sub/only-here", ""),
+        ]);
+        let expected = [
+            ".gitignore",
+            "a.tmp",
+            "keep.log",
+            "secret.txt",
+            "sub/.ashignore",
+            "sub/.ignore",
+            "sub/build/x",
+            "sub/deep/.gitignore",
+            "sub/deep/a.log",
+            "sub/only-here",
+        ];
+        assert_eq!(lab.found(), expected);
+    }
+
+    #[test]
+    fn rules_from_outside_the_directory_have_no_say() {
+        let lab = Lab::new(&[
+            (".gitignore", "*\n"),
+            ("src/.git/info/exclude", "*.py\n"),
+            ("src/a.py", ""),
+        ]);
+        let source = lab.0.path().join("src");
+        let set = scan_set(&Walk { source: &source, output: None, excluded: &[] }).unwrap();
+        assert_eq!(names(&set), ["a.py"]);
+    }
+
+    #[test]
+    fn synthesised_templates_are_scanned_even_where_json_is_ignored() {
+        let lab = Lab::new(&[(".gitignore", "*.json\n"), ("a.json", ""), ("s.template.json", "")]);
+        assert_eq!(lab.found(), [".gitignore", "s.template.json"]);
+    }
+
+    #[test]
+    fn links_and_pipes_are_not_in_the_set_and_not_followed() {
+        let lab = Lab::new(&[("dir/a", "")]);
+        let root = lab.0.path();
+        symlink("/etc", root.join("etc")).unwrap();
+        symlink("..", root.join("dir/loop")).unwrap();
+        symlink("a", root.join("dir/b")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        assert_eq!(lab.found(), ["dir/a"]);
+    }
+
+    #[test]
+    fn a_hostile_ignore_file_is_not_obeyed_and_does_not_hang() {
+        let lab = Lab::new(&[
+            ("a", ""),
+            ("sub/b", ""),
+            ("long/c", ""),
+            ("long/.gitignore", &"c\n".repeat(200_000)),
+            ("odd/.gitignore", "[\n\u{0}\n**\\\nd\n"),
+            ("odd/d", ""),
+            ("odd/e", ""),
+        ]);
+        let root = lab.0.path();
+        symlink("/dev/zero", root.join(".gitignore")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("sub/.ignore"), rustix::fs::Mode::RUSR)
+            .unwrap();
+        let set = lab.walk();
+        assert_eq!(
+            names(&set),
+            ["a", "long/.gitignore", "long/c", "odd/.gitignore", "odd/e", "sub/b"]
+        );
+        let files: Vec<_> =
+            set.notices.iter().filter_map(|notice| notice.file.as_deref()).collect();
+        assert_eq!(files, [".gitignore", "long/.gitignore", "sub/.ignore"]);
+    }
+
+    #[test]
+    fn names_that_are_not_text_are_kept() {
+        let lab = Lab::new(&[]);
+        let name = OsString::from_vec(b"\xff\n.py".to_vec());
+        fs::write(lab.0.path().join(&name), "").unwrap();
+        assert_eq!(lab.walk().files, [RelPath::new(&name).unwrap()]);
+    }
+
+    #[test]
+    fn the_output_directory_is_left_out_by_what_it_is() {
+        let lab = Lab::new(&[("out/r.json", ""), ("a", ""), ("other/out/b", "")]);
+        symlink("out", lab.0.path().join("alias")).unwrap();
+        let output = lab.0.path().join("alias");
+        let set = scan_set(&Walk {
+            source: lab.0.path(),
+            output: Some(&output),
+            excluded: &["*.bak".to_owned()],
+        })
+        .unwrap();
+        assert_eq!(names(&set), ["a", "other/out/b"]);
+        // Output into the scanned directory itself leaves nothing out.
+        let set = scan_set(&Walk {
+            source: lab.0.path(),
+            output: Some(lab.0.path()),
+            excluded: &["r.json".to_owned()],
+        })
+        .unwrap();
+        assert_eq!(names(&set), ["a", "other/out/b"]);
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_paths() {
+        let lab = Lab::new(&[
+            ("a/b", ""),
+            ("a-b", ""),
+            ("a.b/c", ""),
+            ("a/b.c/d", ""),
+            ("ab", ""),
+            ("a/B", ""),
+        ]);
+        let files = lab.walk().files;
+        let mut sorted = files.clone();
+        sorted.sort();
+        assert_eq!(files, sorted);
+        assert_eq!(files.len(), 6);
+    }
+
+    #[test]
+    fn a_source_that_is_no_directory_is_an_error() {
+        let lab = Lab::new(&[("file", "")]);
+        for source in [lab.0.path().join("absent"), lab.0.path().join("file")] {
+            assert!(scan_set(&Walk { source: &source, output: None, excluded: &[] }).is_err());
+        }
+    }
+}
