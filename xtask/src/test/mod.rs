@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything CI checks, on whatever machine it runs.
 
+mod install;
 mod ordinary_user;
 mod tally;
 
@@ -22,6 +23,11 @@ use tally::Tally;
 const PACKAGES: &[Package] = &[
     machine::BUBBLEWRAP,
     machine::VENV,
+    Package {
+        name: "firejail",
+        why: "the firejail sandbox",
+        present: || which("firejail").is_some(),
+    },
     Package {
         name: "git",
         why: "scanners that ask git what is ignored",
@@ -50,6 +56,8 @@ const STAGE_LIMIT: &str = "1200";
 /// What every run of tests is told.
 #[derive(Debug, Clone)]
 struct Site {
+    /// The debug build of ash.
+    ash: PathBuf,
     /// The installed scanners.
     tools: PathBuf,
     /// The backends this machine offers: a test that cannot use one of them fails instead of being skipped.
@@ -124,6 +132,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         Ok(true)
     });
     let Some(site) = site else { return Ok(finish(&tally)) };
+    install::run(&mut tally, &site);
     say(&format!("backends this machine offers: {}", site.backends));
 
     let user = if machine::is_root() { "root" } else { "this user" };
@@ -153,8 +162,7 @@ fn with(site: &Site, call: Call) -> Call {
 /// Installs the scanners where every user can read them, and asks which sandboxes work here.
 fn prepare(root: &Path) -> Result<Site> {
     let ash = workspace::build_ash(false)?;
-    let target = ash.ancestors().nth(2).unwrap_or(root);
-    let tools = machine::test_tools_dir(target);
+    let tools = machine::test_tools_dir(ash.ancestors().nth(2).unwrap_or(root));
     std::fs::create_dir_all(&tools)?;
     let mut install = Call::new(&ash)
         .args(["dependencies", "install"])
@@ -173,7 +181,7 @@ fn prepare(root: &Path) -> Result<Site> {
             .quiet()
             .run()?;
     }
-    Ok(Site { tools, backends: offered_backends().join(",") })
+    Ok(Site { ash, tools, backends: offered_backends().join(",") })
 }
 
 /// The sandboxes that work here, found out without ash: what it says about them is under test.
@@ -184,6 +192,20 @@ fn offered_backends() -> Vec<&'static str> {
         .works()
     {
         backends.push("bwrap");
+    }
+    // firejail runs a command without any sandbox where it believes itself to be in one already; only a namespace of its own counts.
+    let namespace = |call: Call| {
+        call.args(["readlink", "/proc/self/ns/mnt"])
+            .said()
+            .ok()
+            .filter(|said| said.code == Some(0))
+            .map(|said| said.stdout)
+    };
+    let own = namespace(Call::new("env"));
+    if namespace(Call::new("firejail").args(["--noprofile", "--quiet", "--"]))
+        .is_some_and(|inside| Some(inside) != own)
+    {
+        backends.push("firejail");
     }
     let lsm = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
     if lsm.split(',').any(|name| name.trim() == "landlock") || landlock_in_kernel_log() {

@@ -65,8 +65,9 @@ fn build() -> Result<Vec<Executable>> {
     };
     let chosen: Vec<Executable> = built.into_iter().filter(is_wanted).collect();
     if let Some(target) = chosen.first().and_then(|program| program.path.ancestors().nth(3)) {
-        // The tests start `target/debug/ash` too. Only the programs are opened, the incremental caches stay closed.
-        Call::new("sh").args(["-c", "chmod a+rx \"$1\" \"$1/debug\" \"$1/debug/deps\"; chmod a+rx \"$1\"/debug/ash* \"$1\"/debug/deps/* 2>/dev/null; :", "sh"]).arg(target).quiet().run()?;
+        // The tests start `target/debug/ash` and the hostile program too. Only programs are opened, the incremental caches stay closed.
+        let script = "cd \"$1\" && chmod a+rx . debug debug/deps debug/build debug/ash* debug/deps/* 2>/dev/null; chmod -R a+rX debug/build/ash-testkit-*; :";
+        Call::new("sh").args(["-c", script, "sh"]).arg(target).quiet().run()?;
     }
     Ok(chosen)
 }
