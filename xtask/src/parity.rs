@@ -32,7 +32,7 @@ struct Outcome {
     statuses: BTreeMap<String, String>,
 }
 
-/// Scans under every mode and compares.
+/// Compares on any directory.
 pub(crate) fn run(dir: &str, ash: Option<&str>) -> Result<ExitCode> {
     let source = Path::new(dir).canonicalize().with_context(|| format!("cannot scan `{dir}`"))?;
     let ash = match ash {
@@ -41,12 +41,17 @@ pub(crate) fn run(dir: &str, ash: Option<&str>) -> Result<ExitCode> {
         }
         None => workspace::build_ash(true)?,
     };
-    let offered = offered_backends(&ash)?;
+    Ok(if same_findings(&ash, &source, None)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Scans under every mode and compares, with the scanners of this directory or the operator's.
+pub(crate) fn same_findings(ash: &Path, source: &Path, tools: Option<&Path>) -> Result<bool> {
+    let offered = offered_backends(ash)?;
     ensure!(!offered.is_empty(), "no sandbox works here: there is nothing to compare");
-    let output = ash.ancestors().nth(2).unwrap_or(&source).join("ash-parity");
+    let output = ash.ancestors().nth(2).unwrap_or(source).join("ash-parity");
     let modes = std::iter::once("off").chain(offered.iter().map(String::as_str));
     let outcomes =
-        modes.map(|mode| scan(&ash, &source, mode, &output)).collect::<Result<Vec<_>>>()?;
+        modes.map(|mode| scan(ash, source, mode, &output, tools)).collect::<Result<Vec<_>>>()?;
     let (bare, sandboxed) = outcomes.split_first().context("no scan ran")?;
     ensure!(
         !bare.findings.is_empty(),
@@ -65,7 +70,7 @@ pub(crate) fn run(dir: &str, ash: Option<&str>) -> Result<ExitCode> {
         0 => format!("the same {count} findings with and without a sandbox"),
         many => format!("{many} differences"),
     });
-    Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(differences.is_empty())
 }
 
 /// The backends that ash itself says work here.
@@ -81,23 +86,30 @@ pub(crate) fn offered_backends(ash: &Path) -> Result<Vec<String>> {
     Ok(BACKENDS.iter().filter(available).map(ToString::to_string).collect())
 }
 
-fn scan(ash: &Path, source: &Path, mode: &str, output: &Path) -> Result<Outcome> {
+fn scan(
+    ash: &Path,
+    source: &Path,
+    mode: &str,
+    output: &Path,
+    tools: Option<&Path>,
+) -> Result<Outcome> {
     let output = output.join(mode);
     std::fs::create_dir_all(&output)?;
-    let code = Call::new(ash)
-        .arg("scan")
-        .arg(source)
-        .args([
-            "--sandbox",
-            mode,
-            "--offline",
-            "--no-fail-on-findings",
-            "--no-progress",
-            "--quiet",
-            "--output-dir",
-        ])
-        .arg(&output)
-        .code()?;
+    let options = [
+        "--sandbox",
+        mode,
+        "--offline",
+        "--no-fail-on-findings",
+        "--no-progress",
+        "--quiet",
+        "--output-dir",
+    ];
+    let call = Call::new(ash).arg("scan").arg(source).args(options).arg(&output);
+    let code = match tools {
+        Some(tools) => call.env("ASH_TOOLS_DIR", tools),
+        None => call,
+    }
+    .code()?;
     let read = |name: &str| -> Result<Value> {
         let path = output.join(name);
         let bytes = std::fs::read(&path).with_context(|| {

@@ -14,6 +14,7 @@ use anyhow::Result;
 
 use crate::{
     machine::{self, Package},
+    parity,
     shell::{Call, cargo, say, which},
     workspace,
 };
@@ -135,6 +136,9 @@ pub(crate) fn run() -> Result<ExitCode> {
     install::run(&mut tally, &site);
     say(&format!("backends this machine offers: {}", site.backends));
 
+    stage(&mut tally, "the example has the same findings with and without a sandbox", || {
+        parity::same_findings(&site.ash, &root.join("examples/vulnerable-app"), Some(&site.tools))
+    });
     let user = if machine::is_root() { "root" } else { "this user" };
     tests(&mut tally, &format!("tests as {user}"), with(&site, cargo_test().cwd(&root)));
     if machine::is_root() {
