@@ -59,6 +59,16 @@ pub(crate) fn same_findings(ash: &Path, source: &Path, tools: Option<&Path>) -> 
         source.display()
     );
     say(&table(&outcomes));
+    if tools.is_some() {
+        // The tests install every scanner first, so that none may be absent.
+        let broken: Vec<&String> = bare
+            .statuses
+            .iter()
+            .filter(|(_, status)| *status == "MISSING" || *status == "ERROR")
+            .map(|(name, _)| name)
+            .collect();
+        ensure!(broken.is_empty(), "these scanners did not run even without a sandbox: {broken:?}");
+    }
     let differences: Vec<String> =
         sandboxed.iter().flat_map(|other| differences(bare, other)).collect();
     differences.iter().take(SHOWN).for_each(|line| say(line));
