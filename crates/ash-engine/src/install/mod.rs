@@ -204,7 +204,10 @@ fn install_one(
             if let Some(version) = environment.whole(installer.tools) {
                 return Ok(Outcome::Already { version });
             }
-            // Looked for once, and only when something has to be installed.
+            // Looked for once, and only when something has to be installed; the whole story of its absence is told once, too.
+            if let Some(Err(_)) = uv {
+                return Err(Failure::new("uv could not be fetched, see above"));
+            }
             let uv = uv
                 .get_or_insert_with(|| uv::find_or_bootstrap(installer))
                 .as_ref()

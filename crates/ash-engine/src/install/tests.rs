@@ -310,7 +310,10 @@ fn uv_is_fetched_with_pip_where_python_has_no_venv() {
     ));
     assert_eq!(machine.outcome(bandit()), installed("1.9.4"));
     assert_eq!(machine.tools.locate("uv"), Some(machine.tools.dir().join("uv/bin/uv")));
-    assert!(!machine.tools.dir().join("uv/bin/python").exists(), "a plain directory, no environment");
+    assert!(
+        !machine.tools.dir().join("uv/bin/python").exists(),
+        "a plain directory, no environment"
+    );
 }
 
 #[test]
@@ -322,11 +325,17 @@ fn uv_is_fetched_with_venv_first() {
 
 #[test]
 fn without_venv_and_pip_each_attempt_is_told_and_how_to_go_on() {
-    let mut machine = Machine::with(&[]);
-    // Only one Python can be found, so the list is the same on every machine.
-    machine.environment.retain(|(key, _)| key != "UV_PYTHON");
+    let machine = Machine::with(&[]);
     *machine.fake.fail.borrow_mut() = Some((" -m ", "No module named pip"));
-    let failure = machine.failure(bandit());
+    let mut second = bandit();
+    second.program = "bandit-again".into();
+    let results = machine.install(&[bandit(), second]);
+    let [Outcome::Failed(failure), Outcome::Failed(again)] =
+        [&results[0].outcome, &results[1].outcome]
+    else {
+        panic!("it did not fail: {results:?}")
+    };
+    assert_eq!(again.what, "uv could not be fetched, see above");
     assert_eq!(failure.what, "uv is not on `PATH` and could not be fetched");
     assert!(
         failure.output.iter().any(|line| line.starts_with("with venv: `")),

@@ -185,7 +185,7 @@ fn no_way(attempts: &[Failure]) -> Failure {
         failure.output.push(attempt.what.clone());
         failure
             .output
-            .extend(attempt.output.iter().rev().take(3).rev().map(|line| format!("  {line}")));
+            .extend(attempt.output.iter().rev().take(6).rev().map(|line| format!("  {line}")));
     }
     failure
         .hint("install uv so that `uv` is on `PATH`: `pipx install uv`, `brew install uv`, or your distribution's package")
