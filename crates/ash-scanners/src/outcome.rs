@@ -3,6 +3,8 @@
 //! No tool's exit code alone proves anything: several exit 0 for a missing target, others use the same code for findings and for a
 //! crash. So every scanner asks for an accepted exit, for its output file, and for content that parses.
 
+use std::borrow::Cow;
+
 use ash_model::{
     path::printable,
     tool::{Exit, ToolCall, ToolOutput},
@@ -63,13 +65,44 @@ pub(crate) fn stdout<'o>(
 /// JSON of bounded depth.
 pub(crate) fn json(call: &ToolCall, bytes: &[u8]) -> Result<Value, InterpretError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    serde_json::from_slice(bytes).map_err(|error| {
+    let not_json = |error: serde_json::Error| {
         InterpretError(format!(
             "{} wrote results that are not JSON: {}",
             call.log,
             quoted(&error.to_string())
         ))
-    })
+    };
+    serde_json::from_slice(&without_lone_surrogates(bytes)).map_err(not_json)
+}
+
+/// JSON text in which every escape of half a surrogate pair is a replacement character.
+///
+/// Python stands a byte of a file name that is not UTF-8 for by such a half and writes it into JSON, which then is no JSON to anybody
+/// else: bandit names every file it read. Where such a name matters, it is percent-encoded or a position in a list.
+pub(crate) fn without_lone_surrogates(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut repaired = Cow::Borrowed(bytes);
+    let mut at = 0;
+    while let Some(found) =
+        bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'\\'))
+    {
+        let escape = at + found;
+        at = match (surrogate(bytes, escape), surrogate(bytes, escape + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => escape + 12,
+            (Some(_), _) => {
+                repaired.to_mut()[escape + 2..escape + 6].copy_from_slice(b"fffd");
+                escape + 6
+            }
+            (None, _) => escape + 2,
+        };
+    }
+    repaired
+}
+
+/// The half of a pair that is escaped here, as `\ud83d`.
+fn surrogate(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let half = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    (0xd800..=0xdfff).contains(&half).then_some(half)
 }
 
 /// An error in the tool's own words, if it said any.
@@ -91,4 +124,35 @@ pub(crate) fn quoted(text: &str) -> String {
         short.push('…');
     }
     printable(short.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_halves_of_surrogate_pairs_are_replaced() {
+        for (text, repaired) in [
+            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+            (r#""\udcff""#, r#""\ufffd""#),
+            (r#""\ud83d\udcffx\ud83d""#, r#""\ud83d\udcffx\ufffd""#),
+            (r#""\ude00\ud83d""#, r#""\ufffd\ufffd""#),
+            (r#""\\udcff\\\udcff\u00e9""#, r#""\\udcff\\\ufffd\u00e9""#),
+            (r#""\ud83d\u0041\"#, r#""\ufffd\u0041\"#),
+            (r#"\ud8"#, r#"\ud8"#),
+            (r#"plain"#, r#"plain"#),
+        ] {
+            assert_eq!(
+                String::from_utf8_lossy(&without_lone_surrogates(text.as_bytes())),
+                repaired,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_tool_says_is_one_harmless_line_of_bounded_length() {
+        assert_eq!(quoted("a\n\u{1b}[31mb"), "a\\n\\u{1b}[31mb");
+        assert_eq!(quoted(&"é".repeat(1000)).chars().count(), QUOTED + 1);
+    }
 }

@@ -9,7 +9,11 @@ use ash_model::{finding::Finding, ids::ScannerId, path::RelPath, severity::Sever
 use ash_sarif::{Converted, Log, SeverityFacts};
 use serde_json::Value;
 
-use crate::{InterpretError, Interpreted, Site, outcome::quoted, renamed::Renamed};
+use crate::{
+    InterpretError, Interpreted, Site,
+    outcome::{quoted, without_lone_surrogates},
+    renamed::Renamed,
+};
 
 /// How a tool spells the files it names.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,25 +45,20 @@ pub(crate) struct Notification {
 }
 
 impl Reading<'_> {
-    /// Parses a log.
+    /// Parses a log. One without a run, or with a run that lists no results, is not a clean one.
     pub(crate) fn parse(&self, bytes: &[u8]) -> Result<Log, InterpretError> {
-        let mut log = ash_sarif::read(bytes).map_err(|error| {
-            InterpretError(format!("{} wrote results ash cannot use: {error}", self.scanner))
-        })?;
+        let unusable = |why: &dyn std::fmt::Display| {
+            InterpretError(format!("{} wrote results ash cannot use: {why}", self.scanner))
+        };
+        let log =
+            ash_sarif::read(&without_lone_surrogates(bytes)).map_err(|error| unusable(&error))?;
         if log.runs.is_empty() {
-            return Err(InterpretError(format!(
-                "{} wrote a SARIF log without a run",
-                self.scanner
-            )));
+            return Err(unusable(&"the sarif log has no run"));
         }
         if log.runs.iter().any(|run| run.results.is_none()) {
-            return Err(InterpretError(format!(
-                "{} wrote a SARIF run without a list of results",
-                self.scanner
-            )));
+            return Err(unusable(&"the sarif log has a run without a list of results"));
         }
-        // Codes of a tool may not hide in a member ash keeps whole: every location is respelled before anything is made of it.
-        Ok(std::mem::take(&mut log))
+        Ok(log)
     }
 
     /// Turns a parsed log into findings with locations of the scanned tree.

@@ -145,3 +145,90 @@ fn escaped(path: &Path) -> std::ffi::OsString {
     }
     os_string(pattern)
 }
+
+#[cfg(test)]
+mod tests {
+    use ash_model::tool::Exit;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, interpret, output, recorded, run};
+
+    const TEMPLATE: &[u8] = b"Resources:\n  A:\n    Type: AWS::S3::Bucket\n";
+    const REPORT: &str = "cfn-lint-0.sarif";
+
+    fn recorded_tree() -> Tree {
+        let mut tree = Tree::of_recorded();
+        tree.put("infra/cloudformation/broken.yaml", TEMPLATE);
+        tree.put("infra/cloudformation/orders.yaml", TEMPLATE);
+        tree
+    }
+
+    #[test]
+    fn the_command_line_is_the_documented_one_and_names_are_no_patterns() {
+        let mut tree = Tree::new(&["a.yaml", "a.json"]);
+        tree.put("b [1]*?.yaml", TEMPLATE);
+        tree.put_path(b"n\xff.yaml", TEMPLATE);
+        let calls = run(&CfnLint, &tree);
+        assert_eq!(
+            tree.words(&calls[0]),
+            "cfn-lint --format sarif --config-file /dev/null --output-file={results}/cfn-lint-0.sarif -- {source}/b [[]1][*][?].yaml {results}/renamed/0/n_.yaml"
+        );
+        assert_eq!(calls[0].cwd, Cwd::Root);
+        assert_eq!(calls[0].inputs, [(own("renamed/0/n_.yaml"), TEMPLATE.to_vec())]);
+    }
+
+    #[test]
+    fn many_templates_are_linted_in_several_calls() {
+        let mut tree = Tree::new(&[]);
+        for number in 0..900 {
+            tree.put(&format!("{}/{number}.yaml", "d".repeat(200)), TEMPLATE);
+        }
+        let calls = run(&CfnLint, &tree);
+        assert!(calls.len() > 1);
+        let named: usize = calls.iter().map(|call| call.args.iter().skip_while(|argument| *argument != "--").count() - 1).sum();
+        assert_eq!(named, 900);
+    }
+
+    #[test]
+    fn the_letter_of_the_rule_decides_the_severity() {
+        let read = interpret(&CfnLint, &recorded_tree(), 6, &[(REPORT, recorded("cfn-lint/findings.sarif"))]).unwrap();
+        let of = |severity| read.findings.iter().filter(|finding| finding.severity == severity).count();
+        assert_eq!((of(Severity::Medium), of(Severity::Low), read.findings.len()), (8, 5, 13));
+        assert!(read.findings.iter().all(|finding| finding.location.as_ref().is_some_and(|at| at.path.as_path().starts_with("infra/cloudformation"))));
+        assert_eq!((read.unevaluated.len(), read.version.as_deref()), (0, Some("1.58.0")));
+    }
+
+    #[test]
+    fn a_template_that_does_not_parse_is_no_finding_but_a_gap() {
+        let mut tree = Tree::new(&[]);
+        tree.put("template.yaml", TEMPLATE);
+        tree.source = "/src-broken".into();
+        let read = interpret(&CfnLint, &tree, 2, &[(REPORT, recorded("cfn-lint/broken.sarif"))]).unwrap();
+        assert!(read.findings.is_empty());
+        assert!(read.unevaluated[0].starts_with("template.yaml: E0000 "), "{:?}", read.unevaluated);
+    }
+
+    #[test]
+    fn a_run_that_stopped_at_a_missing_template_is_an_error() {
+        let error = interpret(&CfnLint, &recorded_tree(), 2, &[(REPORT, recorded("cfn-lint/missing.sarif"))]).unwrap_err();
+        assert!(error.0.contains("E0003"), "{error}");
+    }
+
+    #[test]
+    fn an_exit_code_without_findings_is_not_believed() {
+        let tree = recorded_tree();
+        assert!(interpret(&CfnLint, &tree, 4, &[(REPORT, recorded("cfn-lint/clean.sarif"))]).is_err());
+        assert!(interpret(&CfnLint, &tree, 0, &[(REPORT, recorded("cfn-lint/clean.sarif"))]).unwrap().findings.is_empty());
+    }
+
+    #[test]
+    fn a_renamed_template_gets_its_own_name_back() {
+        let mut tree = Tree::new(&[]);
+        tree.put_path(b"d/n\xff.yaml", TEMPLATE);
+        let call = run(&CfnLint, &tree).remove(0);
+        let log = String::from_utf8(recorded("cfn-lint/warnings.sarif")).unwrap().replace("/src/infra/cloudformation/orders.yaml", "/the tree/.ash/ash_output/scanners/x/source/renamed/0/d/n_.yaml");
+        let read = tree.site(|site| CfnLint.interpret(site, &[(call, output(Exit::Code(4), b"", b"", &[(REPORT, log.into_bytes())]))])).unwrap();
+        assert!(!read.findings.is_empty());
+        assert!(read.findings.iter().all(|finding| finding.location.as_ref().unwrap().path.printable() == "d/n\\xff.yaml"));
+    }
+}

@@ -168,3 +168,82 @@ fn not_parsed(site: &Site<'_>, renamed: &Renamed, printed: &str) -> Vec<String> 
     found.dedup();
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use ash_model::{severity::Severity, tool::Exit};
+    use serde_json::json;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, interpret, interpret_output, output, recorded, run};
+
+    #[test]
+    fn the_command_line_is_the_documented_one_and_the_directory_is_one_word() {
+        let mut tree = Tree::new(&["main.tf", ".checkov.yaml"]);
+        tree.source = "/s.d".into();
+        let calls = run(&Checkov, &tree);
+        assert_eq!(
+            tree.words(&calls[0]),
+            "checkov --output sarif --output cyclonedx_json --skip-download --compact --framework all \
+             --skip-path=^/s\\.d/(.*/)?(\\.venv|venv|node_modules|\\.git)$ --skip-path=^/s\\.d/(?s:.*)[\\x00-\\x1f\\x7f\\udc80-\\udcff] \
+             --directory={source} --output-file-path {results}"
+        );
+        assert_eq!(calls[0].cwd, Cwd::Root);
+        assert!(!calls[0].args.iter().any(|argument| argument == "--directory" || argument == "-d"), "two words would let `.checkov.yaml` in");
+    }
+
+    #[test]
+    fn an_odd_name_is_read_as_a_copy() {
+        let mut tree = Tree::new(&["a.png"]);
+        tree.put_path(b"x/n\xff.TF", b"resource {}");
+        tree.put_path(b"x/n\xff.png", b"");
+        let call = run(&Checkov, &tree).remove(0);
+        assert!(call.args.contains(&joined("--directory=", tree.results.join("renamed"))));
+        assert_eq!(call.inputs, [(own("renamed/0/x/n_.TF"), b"resource {}".to_vec())]);
+    }
+
+    #[test]
+    fn frameworks_and_a_config_file_of_the_operator_are_passed_on() {
+        let mut tree = Tree::new(&["main.tf"]);
+        tree.options = json!({"frameworks": ["terraform"], "skip_frameworks": ["secrets"], "config_file": "/etc/ck.yaml"}).as_object().cloned().unwrap();
+        let words = tree.words(&run(&Checkov, &tree)[0]);
+        assert!(words.contains("--config-file /etc/ck.yaml ") && words.contains("--framework terraform --skip-framework secrets"), "{words}");
+    }
+
+    #[test]
+    fn the_recorded_log_gives_its_findings_relative_to_the_source() {
+        let tree = Tree::of_recorded();
+        let read = interpret(&Checkov, &tree, 1, &[(REPORT, recorded("checkov/findings.sarif"))]).unwrap();
+        assert!(read.findings.len() > 20);
+        assert!(read.findings.iter().all(|finding| finding.severity == Severity::Critical && finding.location.as_ref().is_some_and(|at| !at.path.as_path().starts_with("src"))));
+        let secret = read.findings.iter().find(|finding| finding.rule_id.starts_with("CKV_SECRET_")).unwrap();
+        assert_eq!(secret.location.as_ref().unwrap().snippet, None);
+    }
+
+    #[test]
+    fn files_checkov_could_not_parse_are_named() {
+        let mut tree = Tree::new(&["bad.tf", "x.json"]);
+        tree.source = "/src-broken".into();
+        let printed = b"terraform_plan scan results:\n\nError parsing file /src-broken/x.json\n\nterraform scan results:\n\nError parsing file /src-broken/bad.tf\nError parsing file /elsewhere/bad.tf\nError parsing file /src-broken/not-scanned.tf\n";
+        let read = interpret_output(&Checkov, &tree, output(Exit::Code(0), printed, b"", &[(REPORT, recorded("checkov/clean.sarif"))])).unwrap();
+        assert_eq!(read.unevaluated, ["bad.tf: checkov cannot parse it as terraform"]);
+    }
+
+    #[test]
+    fn an_exit_that_reports_findings_without_any_is_a_crash() {
+        let tree = Tree::of_recorded();
+        assert!(interpret(&Checkov, &tree, 1, &[(REPORT, recorded("checkov/clean.sarif"))]).is_err());
+        assert!(interpret(&Checkov, &tree, 0, &[(REPORT, recorded("checkov/clean.sarif"))]).is_ok());
+    }
+
+    #[test]
+    fn a_skip_comment_is_shown_as_suppressed() {
+        let tree = Tree::of_recorded();
+        let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Checkov", "rules": []}}, "results": [
+            {"ruleId": "CKV_DOCKER_2", "level": "warning", "message": {"text": "m"}, "suppressions": [{"kind": "inSource", "justification": "because"}],
+             "locations": [{"physicalLocation": {"artifactLocation": {"uri": "src/a%20b/Dockerfile"}, "region": {"startLine": 1, "endLine": 3}}}]}]}]});
+        let read = interpret(&Checkov, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
+        assert!(read.findings[0].is_suppressed());
+        assert_eq!(read.findings[0].location.as_ref().unwrap().path.printable(), "a b/Dockerfile");
+    }
+}

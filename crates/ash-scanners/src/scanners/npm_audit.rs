@@ -312,3 +312,111 @@ impl Advisory<'_> {
         Rule { id: self.rule_id(), cvss: score, descriptor: descriptor.as_object().cloned().unwrap_or_default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ash_model::tool::Exit;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, output, recorded, run};
+
+    const LOCK: &[u8] = br#"{"lockfileVersion": 3, "packages": {"": {"name": "w"}, "node_modules/lodash": {"version": "4.17.15"}, "node_modules/a/node_modules/lodash": {"version": "4.17.21"}, "node_modules/minimist": {"version": "0.0.8"}}}"#;
+
+    fn tree() -> Tree {
+        let mut tree = Tree::new(&["web app/.npmrc", "web app/yarn.lock", "no-lock/package.json", "node_modules/x/package.json", "node_modules/x/package-lock.json"]);
+        tree.put("web app/package.json", b"{}");
+        tree.put("web app/package-lock.json", LOCK);
+        tree
+    }
+
+    fn read(tree: &Tree, code: i32, report: &[u8]) -> Result<Interpreted, InterpretError> {
+        let calls: Vec<_> = run(&NpmAudit, tree).into_iter().map(|call| (call, output(Exit::Code(code), report, b"npm error audit endpoint returned an error\n", &[]))).collect();
+        tree.site(|site| NpmAudit.interpret(site, &calls))
+    }
+
+    #[test]
+    fn npm_runs_over_copies_so_that_no_npmrc_of_the_tree_is_read() {
+        let tree = tree();
+        let calls = run(&NpmAudit, &tree);
+        assert_eq!(calls.len(), 1);
+        assert_eq!(
+            tree.words(&calls[0]),
+            "npm audit --json --package-lock-only --no-offline --ignore-scripts --include=dev --include=optional --include=peer --no-update-notifier --prefix={results}/project-0"
+        );
+        assert_eq!(calls[0].cwd, Cwd::Results);
+        let names: Vec<String> = calls[0].inputs.iter().map(|(name, _)| name.printable()).collect();
+        assert_eq!(names, ["project-0/package.json", "project-0/package-lock.json"]);
+    }
+
+    #[test]
+    fn workspaces_of_the_lock_are_copied_with_it_and_nothing_outside() {
+        let mut tree = Tree::new(&[]);
+        tree.put("package.json", b"{}");
+        tree.put("package-lock.json", br#"{"packages": {"": {}, "packages/a": {}, "../out": {}, "/etc": {}, "node_modules/a": {"link": true}, "packages/gone": {}}}"#);
+        tree.put("packages/a/package.json", b"{\"name\": \"a\"}");
+        let names: Vec<String> = run(&NpmAudit, &tree)[0].inputs.iter().map(|(name, _)| name.printable()).collect();
+        assert_eq!(names, ["project-0/package.json", "project-0/packages/a/package.json", "project-0/package-lock.json"]);
+    }
+
+    #[test]
+    fn offline_it_is_skipped_with_the_reason_and_never_clean() {
+        let mut tree = tree();
+        tree.offline = true;
+        assert!(matches!(tree.site(|site| NpmAudit.plan(site)), Plan::Skip(reason) if reason.contains("offline")));
+    }
+
+    #[test]
+    fn a_lock_of_another_package_manager_is_named_as_not_audited() {
+        let mut tree = Tree::new(&["package.json", "yarn.lock", "p/package.json", "p/pnpm-lock.yaml"]);
+        tree.put("big/package.json", b"{}");
+        tree.files.push(RelPath::new("big/package-lock.json").unwrap());
+        tree.files.sort();
+        assert_eq!(run(&NpmAudit, &tree), []);
+        let read = tree.site(|site| NpmAudit.interpret(site, &[])).unwrap();
+        assert_eq!(read.unevaluated.len(), 3);
+        assert!(read.unevaluated[0].starts_with("big/package-lock.json: "), "{:?}", read.unevaluated);
+        assert!(read.unevaluated[1].starts_with("p/pnpm-lock.yaml: ") && read.unevaluated[2].starts_with("yarn.lock: "), "{:?}", read.unevaluated);
+    }
+
+    #[test]
+    fn the_recorded_report_gives_one_finding_for_each_advisory_and_installed_version() {
+        let read = read(&tree(), 1, &recorded("npm-audit/findings-with-packuments.json")).unwrap();
+        let found: Vec<_> = read.findings.iter().map(|finding| (finding.rule_id.as_str(), finding.severity, finding.level, finding.location.as_ref().unwrap().path.printable())).collect();
+        assert_eq!(
+            found,
+            [
+                ("GHSA-35jh-r3h4-6jhm", Severity::High, Level::Error, "web app/node_modules/lodash/package.json".to_owned()),
+                ("GHSA-29mw-wpgm-hmr9", Severity::Medium, Level::Warning, "web app/node_modules/lodash/package.json".to_owned()),
+                ("GHSA-xvch-5gv4-984h", Severity::Critical, Level::Error, "web app/node_modules/minimist/package.json".to_owned()),
+            ]
+        );
+        assert_eq!(read.findings[0].properties["package_version"], "4.17.15");
+        assert_eq!(read.rules.iter().map(|rule| rule.cvss).collect::<Vec<_>>(), [Some(5.3), Some(7.2), Some(9.8)]);
+    }
+
+    #[test]
+    fn each_place_with_an_affected_version_counts_and_others_do_not() {
+        let report = json!({"auditReportVersion": 2, "vulnerabilities": {"lodash": {"via": ["other", {"source": 7, "title": "t", "severity": "low", "url": "https://x/1", "range": "<4.17.21"}],
+            "nodes": ["node_modules/lodash", "node_modules/a/node_modules/lodash", "node_modules/b/node_modules/lodash"]}}});
+        let read = read(&tree(), 0, report.to_string().as_bytes()).unwrap();
+        let places: Vec<_> = read.findings.iter().map(|finding| finding.location.as_ref().unwrap().path.printable()).collect();
+        assert_eq!(places, ["web app/node_modules/lodash/package.json", "web app/node_modules/b/node_modules/lodash/package.json"]);
+        assert_eq!(read.findings[0].rule_id, "npm-advisory-7");
+    }
+
+    #[test]
+    fn a_failed_audit_names_its_lock_file_and_is_never_clean() {
+        for name in ["refused-405", "not-found", "not-json", "connection-refused", "no-lock"] {
+            let InterpretError(reason) = read(&tree(), 1, &recorded(&format!("npm-audit/{name}.json"))).unwrap_err();
+            assert!(reason.starts_with("`web app/package-lock.json` was not audited: "), "{name}: {reason}");
+        }
+        assert_eq!(read(&tree(), 0, &recorded("npm-audit/clean.json")).unwrap().findings, []);
+    }
+
+    #[test]
+    fn a_place_outside_the_tree_is_no_location() {
+        let report = json!({"auditReportVersion": 2, "vulnerabilities": {"x": {"via": [{"severity": "high", "url": "GHSA-1\u{1b}[31m"}], "nodes": ["../../etc"]}}});
+        let read = read(&tree(), 1, report.to_string().as_bytes()).unwrap();
+        assert_eq!((read.findings.len(), read.findings[0].location.clone(), read.findings[0].rule_id.as_str()), (1, None, "npm-advisory-0"));
+    }
+}

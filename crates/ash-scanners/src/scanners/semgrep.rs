@@ -9,7 +9,7 @@
 //! program are overruled. `.semgrepignore` files and `nosemgrep` comments are the tool's own business: the latter are reported as
 //! suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use ash_model::{
     finding::Finding,
@@ -62,7 +62,8 @@ impl Scanner for Semgrep {
 
     fn tool(&self) -> Tool {
         let mut probe = version_probe("semgrep", &["--version"], 60);
-        probe.call.env = environment();
+        // Relative, so in the directory the probe starts in, which is thrown away.
+        probe.call.env = environment(Path::new(""));
         Tool { program: "semgrep", companions: &[], version: Some(probe), install: Install::Uv { requirement: "semgrep==1.185.0", with: &[] } }
     }
 
@@ -104,15 +105,16 @@ impl Scanner for Semgrep {
     }
 }
 
-/// The variables every start needs.
-fn environment() -> Vec<(String, OsString)> {
+/// The variables every start needs; its own files go to the directory.
+fn environment(directory: &Path) -> Vec<(String, OsString)> {
     let git = [("safe.directory", "*"), ("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
     let mut variables = vec![
         ("SEMGREP_ENABLE_VERSION_CHECK".to_owned(), "0".into()),
         ("SEMGREP_SEND_METRICS".to_owned(), "off".into()),
-        // Its settings and log would go to the home directory, and it stops when it cannot write there.
-        ("SEMGREP_SETTINGS_FILE".to_owned(), "/dev/null".into()),
-        ("SEMGREP_LOG_FILE".to_owned(), "/dev/null".into()),
+        // Both would go to the home directory, and semgrep stops when it cannot write there. Never a device: semgrep *replaces* the
+        // settings file, and as root without a sandbox it would put a plain file in the place of `/dev/null`.
+        ("SEMGREP_SETTINGS_FILE".to_owned(), directory.join("semgrep-settings.yml").into()),
+        ("SEMGREP_LOG_FILE".to_owned(), directory.join("semgrep-tool.log").into()),
         ("GIT_CONFIG_COUNT".to_owned(), git.len().to_string().into()),
     ];
     for (number, (key, value)) in git.into_iter().enumerate() {
@@ -155,7 +157,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     call = call.args(["--sarif".into(), joined("--sarif-output=", site.results.join(REPORT)), OsString::from(".")]);
     let renamed = renamed(site);
     call = call.args(renamed.names().map(|(copy, _)| site.results.join(copy.as_path())));
-    call.env = environment();
+    call.env = environment(site.results);
     call.inputs = RULES.iter().map(|(name, text)| (own(format!("rules/{name}")), text.as_bytes().to_vec())).collect();
     renamed.write_for(&mut call);
     call.outputs = vec![own(REPORT)];
@@ -192,5 +194,130 @@ fn without_login(finding: &mut Finding) {
         if fingerprints.is_empty() {
             finding.extra.shift_remove("fingerprints");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ash_model::severity::Severity;
+    use serde_json::json;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, interpret, recorded, run};
+
+    fn words(tree: &Tree) -> String {
+        tree.words(&run(&Semgrep, tree)[0])
+    }
+
+    #[test]
+    fn offline_only_the_rules_that_come_with_ash_are_used() {
+        let mut tree = Tree::new(&["a.py"]);
+        tree.offline = true;
+        assert_eq!(
+            words(&tree),
+            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --config={results}/rules --exclude=.venv --exclude=venv \
+             --exclude=node_modules --exclude=.git --exclude=/.ash/ash_output --sarif --sarif-output={results}/results_sarif.sarif ."
+        );
+        tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());
+        assert!(words(&tree).contains("--config={results}/rules --config=/var/rules --exclude"), "{}", words(&tree));
+    }
+
+    #[test]
+    fn online_the_registrys_pack_is_added() {
+        let mut tree = Tree::new(&["a.py"]);
+        assert!(words(&tree).contains("--config={results}/rules --config=p/ci --exclude"), "{}", words(&tree));
+        tree.options.insert("config".to_owned(), "p/python".into());
+        assert!(words(&tree).contains("--config=p/python "), "{}", words(&tree));
+    }
+
+    #[test]
+    fn neither_version_check_nor_metrics_nor_gits_idea_of_ownership_depends_on_the_machine() {
+        let call = run(&Semgrep, &Tree::new(&["a.py"])).remove(0);
+        let probe = Semgrep.tool().version.unwrap().call;
+        for call in [call, probe] {
+            let variable = |name: &str| call.env.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
+            assert_eq!((variable("SEMGREP_ENABLE_VERSION_CHECK"), variable("SEMGREP_SEND_METRICS")), (Some("0"), Some("off")));
+            assert_eq!((variable("GIT_CONFIG_COUNT"), variable("GIT_CONFIG_KEY_0"), variable("GIT_CONFIG_VALUE_0")), (Some("3"), Some("safe.directory"), Some("*")));
+            assert_eq!((variable("GIT_CONFIG_KEY_1"), variable("GIT_CONFIG_VALUE_1")), (Some("core.fsmonitor"), Some("false")));
+        }
+    }
+
+    #[test]
+    fn semgreps_own_files_are_never_a_device() {
+        let tree = Tree::new(&["a.py"]);
+        let call = run(&Semgrep, &tree).remove(0);
+        for name in ["SEMGREP_SETTINGS_FILE", "SEMGREP_LOG_FILE"] {
+            let (_, value) = call.env.iter().find(|(key, _)| key == name).unwrap();
+            assert!(Path::new(value).starts_with(&tree.results), "{name}: {value:?}");
+        }
+    }
+
+    #[test]
+    fn the_rules_are_written_into_the_results_and_keep_their_ids() {
+        let call = run(&Semgrep, &Tree::new(&["a.py"])).remove(0);
+        let names: Vec<String> = call.inputs.iter().map(|(name, _)| name.printable()).collect();
+        assert_eq!(names, ["rules/generic.yaml", "rules/go.yaml", "rules/java.yaml", "rules/javascript.yaml", "rules/python.yaml"]);
+        let ids: Vec<&str> = RULES.iter().flat_map(|(_, text)| text.lines()).filter_map(|line| line.strip_prefix("  - id: ")).collect();
+        let mut unique = ids.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), ids.len(), "an id is used twice");
+        assert!(ids.len() >= 20 && ids.iter().all(|id| id.starts_with("ash.")), "{ids:?}");
+        for member in ["cwe: [", "category: security", "security-severity: "] {
+            let count: usize = RULES.iter().map(|(_, text)| text.matches(member).count()).sum();
+            assert_eq!(count, ids.len(), "each rule has `{member}`");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_is_given_as_a_copy() {
+        let mut tree = Tree::new(&["new\nline.py"]);
+        tree.put_path(b"n\xff.py", b"import os");
+        assert!(words(&tree).ends_with(" . {results}/renamed/0/n_.py"), "{}", words(&tree));
+    }
+
+    #[test]
+    fn the_recorded_log_gives_its_findings_with_the_severity_of_their_rule() {
+        let tree = Tree::of_recorded();
+        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, recorded("semgrep/findings.sarif"))]).unwrap();
+        assert_eq!((read.findings.len(), read.unevaluated.len(), read.version.as_deref()), (6, 0, Some("1.185.0")));
+        assert!(read.findings.iter().all(|finding| finding.location.is_some() && !finding.extra.contains_key("fingerprints")));
+        assert!(read.findings.iter().any(|finding| finding.severity == Severity::Critical));
+    }
+
+    #[test]
+    fn a_failed_run_is_an_error_with_semgreps_own_reason_although_its_log_says_success() {
+        let tree = Tree::of_recorded();
+        for (code, name, reason) in [(2, "missing", "Invalid scanning root"), (7, "no-rules", "unable to find a config")] {
+            let error = interpret(&Semgrep, &tree, code, &[(REPORT, recorded(&format!("semgrep/{name}.sarif")))]).unwrap_err();
+            assert!(error.0.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_semgrep_gave_up_is_a_gap_and_one_it_parsed_in_part_is_not() {
+        let tree = Tree::of_recorded();
+        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, recorded("semgrep/broken.sarif"))]).unwrap();
+        assert_eq!(read.unevaluated, Vec::<String>::new());
+        let note = |id: &str, level: &str| json!({"descriptor": {"id": id}, "level": level, "message": {"text": format!("{id} in a.py")}});
+        let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": [],
+            "invocations": [{"executionSuccessful": true, "toolExecutionNotifications": [note("Timeout", "warning"), note("Syntax error", "warning"), note("Other", "error")]}]}]});
+        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
+        assert_eq!(read.unevaluated, ["Timeout in a.py", "Other in a.py"]);
+    }
+
+    #[test]
+    fn nosemgrep_is_shown_as_suppressed_and_a_password_is_not_shown() {
+        let tree = Tree::of_recorded();
+        let result = |rule: &str, suppressions: serde_json::Value| {
+            json!({"ruleId": rule, "message": {"text": "m"}, "suppressions": suppressions, "locations": [{"physicalLocation": {
+                "artifactLocation": {"uri": "d 1%41/x.sh", "uriBaseId": "%SRCROOT%"}, "region": {"startLine": 1, "snippet": {"text": "sqlplus scott/tiger@db"}}}}]})
+        };
+        let results = [result(PASSWORD_RULE, json!([])), result("other", json!([{"kind": "inSource"}]))];
+        let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": results}]});
+        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
+        assert_eq!((read.findings[0].is_suppressed(), read.findings[1].is_suppressed()), (false, true));
+        assert!(!format!("{:?}", read.findings[0]).contains("tiger"));
+        assert_eq!(read.findings[0].location.as_ref().unwrap().path.printable(), "d 1%41/x.sh");
     }
 }

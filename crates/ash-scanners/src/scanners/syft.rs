@@ -93,3 +93,43 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     call.outputs = vec![own(SBOM)];
     Ok(call)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, interpret, recorded, run};
+
+    #[test]
+    fn the_command_line_is_the_documented_one_and_no_config_of_the_tree_is_obeyed() {
+        let tree = Tree::new(&[".syft.yaml", "package-lock.json"]);
+        let call = run(&Syft, &tree).remove(0);
+        assert_eq!(
+            tree.words(&call),
+            "syft --config={results}/syft.config.yaml scan dir:{source} --output=cyclonedx-json={results}/syft.cdx.json --base-path={source} --source-name=the tree \
+             --exclude=**/.git/** --exclude=./.ash/ash_output/**"
+        );
+        assert_eq!((call.cwd, call.inputs), (Cwd::Results, vec![(own(CONFIG), b"{}\n".to_vec())]));
+        assert_eq!(call.env, [("SYFT_CHECK_FOR_APP_UPDATE".to_owned(), "false".into())]);
+    }
+
+    #[test]
+    fn the_recorded_documents_are_handed_on_whole() {
+        let tree = Tree::of_recorded();
+        for name in ["inventory", "empty"] {
+            let bytes = recorded(&format!("syft/{name}.cdx.json"));
+            let read = interpret(&Syft, &tree, 0, &[(SBOM, bytes.clone())]).unwrap();
+            assert_eq!(read.sbom, Some(serde_json::from_slice(&bytes).unwrap()));
+            assert!(read.findings.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_document_of_another_kind_is_an_error() {
+        let tree = Tree::of_recorded();
+        for document in [json!({"bomFormat": "SPDX"}), json!({"bomFormat": "CycloneDX", "components": {}})] {
+            assert!(interpret(&Syft, &tree, 0, &[(SBOM, document.to_string().into_bytes())]).is_err());
+        }
+    }
+}

@@ -40,10 +40,10 @@ impl SourceReader for Contents<'_> {
 impl Tree {
     /// A tree of empty files.
     pub(crate) fn new(files: &[&str]) -> Self {
-        let source = PathBuf::from("/s");
+        let source = PathBuf::from("/the tree");
         let mut tree = Self {
-            results: PathBuf::from("/s/.ash/ash_output/scanners/x/source"),
-            output: PathBuf::from("/s/.ash/ash_output"),
+            results: PathBuf::from("/the tree/.ash/ash_output/scanners/x/source"),
+            output: PathBuf::from("/the tree/.ash/ash_output"),
             source,
             files: vec![],
             contents: HashMap::new(),

@@ -136,3 +136,69 @@ fn calls(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
 fn completed_input(line: &str) -> Option<&str> {
     line.split_once(" completed ").filter(|(before, _)| before.contains("zizmor")).map(|(_, input)| input)
 }
+
+#[cfg(test)]
+mod tests {
+    use ash_model::tool::Exit;
+
+    use super::*;
+    use crate::scanners::tests::{Tree, interpret_output, output, recorded, run};
+
+    fn tree() -> Tree {
+        Tree::new(&[".github/workflows/release.yml", ".github/workflows/triage.yml"])
+    }
+
+    fn completed(names: &[&str]) -> Vec<u8> {
+        names.iter().flat_map(|name| format!(" INFO audit: zizmor: 🌈 completed {name}\n").into_bytes()).collect()
+    }
+
+    #[test]
+    fn the_command_line_names_each_workflow_and_action_and_nothing_else() {
+        let mut tree = Tree::new(&["x y/.github/workflows/-c i.yaml", "act/action.yml", ".github/dependabot.yml", ".github/workflows/readme.md", "zizmor.yml"]);
+        tree.put_path(b".github/workflows/n\xff.yml", b"on: push");
+        let call = run(&Zizmor, &tree).remove(0);
+        assert_eq!(
+            tree.words(&call),
+            "zizmor --offline --format sarif --persona regular --no-progress --color never --no-config -- \
+             ./act/action.yml ./x y/.github/workflows/-c i.yaml {results}/renamed/0/.github/workflows/n_.yml"
+        );
+        assert_eq!(call.inputs.len(), 1);
+    }
+
+    #[test]
+    fn a_tree_without_workflows_is_skipped() {
+        let tree = Tree::new(&["github/workflows/a.yml", "action.py"]);
+        assert!(matches!(tree.site(|site| Zizmor.plan(site)), Plan::Skip(reason) if reason.contains("no GitHub workflow")));
+    }
+
+    #[test]
+    fn the_recorded_log_gives_zizmors_severities_a_band_lower_when_it_is_unsure() {
+        let said = completed(&["./.github/workflows/release.yml", "./.github/workflows/triage.yml"]);
+        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), &recorded("zizmor/findings.sarif"), &said, &[])).unwrap();
+        assert_eq!((read.findings.len(), read.unevaluated.len(), read.version.as_deref()), (14, 0, Some("1.32.0")));
+        for finding in &read.findings {
+            let says = |name: &str| finding.properties[name].as_str().unwrap().to_owned();
+            let expected = match (says("zizmor/severity").as_str(), says("zizmor/confidence").as_str()) {
+                ("High", "Low") | ("Medium", "Medium" | "High") => Severity::Medium,
+                ("High", _) => Severity::High,
+                ("Medium", _) | ("Low", "Medium" | "High") => Severity::Low,
+                _ => Severity::Info,
+            };
+            assert_eq!(finding.severity, expected, "{:?}", finding.properties);
+            assert!(finding.location.as_ref().is_some_and(|at| at.path.as_path().starts_with(".github/workflows")));
+        }
+    }
+
+    #[test]
+    fn a_workflow_zizmor_does_not_say_it_completed_is_not_evaluated() {
+        let said = completed(&["./.github/workflows/triage.yml"]);
+        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), &recorded("zizmor/clean.sarif"), &said, &[])).unwrap();
+        assert_eq!(read.unevaluated.len(), 1);
+        assert!(read.unevaluated[0].starts_with(".github/workflows/release.yml: "));
+    }
+
+    #[test]
+    fn no_input_that_could_be_read_is_an_error() {
+        assert!(interpret_output(&Zizmor, &tree(), output(Exit::Code(3), b"", b"error: no inputs collected\n", &[])).is_err());
+    }
+}
