@@ -14,6 +14,7 @@ mod backends;
 pub mod confine;
 mod confinement;
 mod environment;
+mod explain;
 mod launch;
 mod policy;
 mod results;
@@ -21,10 +22,35 @@ mod site;
 mod trusted;
 mod wire;
 
-pub use backends::{BackendId, BackendStatus};
-pub use confinement::{Chosen, Confinement, Mode, ParseModeError, Refusal};
-pub use launch::{Cancel, Captures, Finished, LaunchError, Launcher, Prepared, Stdio};
+pub use backends::{BackendId, BackendStatus, Command, WrapError};
+pub use confinement::{Chosen, Confinement, Mode, ParseModeError, PrepareError, Refusal};
+pub use explain::{Explanation, explain};
+pub use launch::{Cancel, Captures, Finished, LaunchError, Launcher, Prepared, Stdio, exec_unconfined};
 pub use policy::{Grants, Ground, Limits, Policy, PolicyError};
-pub use results::{OutputRefused, ReadLimits, ResultsDir, Swept};
+pub use results::{OutputRefused, OverLimit, ReadLimits, ReadRefused, ResultsDir, Swept, refuse_output};
 pub use site::Site;
-pub use trusted::TrustedCall;
+pub use trusted::{NotAPackage, Package, TrustedCall};
+
+/// The Landlock ABI of the running kernel; 0: no Landlock.
+#[cfg(target_os = "linux")]
+pub fn landlock_abi() -> u32 {
+    confine::landlock_abi().unwrap_or(0)
+}
+
+/// The Landlock ABI of the running kernel; 0: no Landlock.
+#[cfg(not(target_os = "linux"))]
+pub fn landlock_abi() -> u32 {
+    0
+}
+
+/// The kernel's release, such as `6.12.9-amd64`.
+#[cfg(unix)]
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The kernel's release: not asked for on this system.
+#[cfg(not(unix))]
+pub fn kernel_release() -> String {
+    String::new()
+}

@@ -1,0 +1,175 @@
+//! `ash sandbox explain`: what a scanner would be allowed here, and the exact command line. Starts no scanner and no version probe.
+
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use ash_engine::{
+    scan::default_output,
+    tools::{Located, NotLocated},
+};
+use ash_model::{
+    evidence::{CacheEvidence, Tier},
+    notice::Notice,
+    path::printable,
+    tool::Program,
+};
+use ash_sandbox::{
+    Command, Grants, Ground, Launcher, Policy, explain as explain_spawn, refuse_output,
+};
+use ash_scanners::{SCANNERS, Scanner};
+
+use super::shared::{Loaded, absolute, directory, load, lookup, mode_of, site, tools};
+use crate::{args::ExplainArgs, environment::Environment, error::CommandError, ui};
+
+/// What is shown, and printed as JSON.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Explained {
+    pub(crate) scanner: String,
+    pub(crate) mode: String,
+    pub(crate) backend: Option<String>,
+    pub(crate) tier: Tier,
+    pub(crate) network: bool,
+    pub(crate) offline: bool,
+    pub(crate) read_only: Vec<String>,
+    pub(crate) writable: Vec<String>,
+    pub(crate) caches: Vec<CacheEvidence>,
+    pub(crate) environment: Vec<String>,
+    pub(crate) cwd: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) profile: Option<String>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) refusal: Option<String>,
+}
+
+/// Explains one scanner.
+pub(crate) fn explain(
+    args: &ExplainArgs,
+    environment: &Environment,
+) -> Result<ExitCode, CommandError> {
+    let scanner = find(&args.scanner)?;
+    let source = directory(args.place.source_dir.as_ref())?;
+    let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
+    let Loaded { settings, mut notices, tree } =
+        load(&args.place, args.confine.sandbox, &source, environment)?;
+    let mode = mode_of(&settings)?;
+    let output =
+        args.place.output_dir.as_deref().map_or_else(|| Ok(default_output(&source)), absolute)?;
+    let tools = tools(environment)?;
+    let site = site(environment, &tools)?.scanning(tree.roots());
+    let launcher = Launcher::new().map_err(CommandError::failed)?;
+
+    let id = scanner.id();
+    let requirements = scanner.requirements();
+    let network = settings.sandbox.network.allows(
+        id.as_str(),
+        requirements.network,
+        requirements.network_requires_grant,
+        offline,
+    );
+    let located = lookup(environment, &tools, &tree).locate(&Program::Tool(scanner.tool().program));
+    let program = program(&located, scanner, &mut notices);
+    let results = output.join("scanners").join(id.as_str());
+    let ground = Ground {
+        cwd: source.clone(),
+        source: source.clone(),
+        output: Some(output.clone()),
+        targets: vec![],
+        results,
+    };
+    let grants =
+        Grants { network, offline, extra_read_paths: settings.sandbox.extra_read_paths.clone() };
+    let refused_output =
+        if mode == ash_sandbox::Mode::Off { None } else { refuse_output(&source, &output).err() };
+    let mut explained = Explained {
+        scanner: id.to_string(),
+        mode: mode.to_string(),
+        backend: None,
+        tier: Tier::None,
+        network,
+        offline,
+        read_only: vec![],
+        writable: vec![],
+        caches: vec![],
+        environment: vec![],
+        cwd: printable(source.as_os_str()),
+        command: vec![],
+        profile: None,
+        notices,
+        refusal: refused_output.map(|refused| refused.to_string()),
+    };
+    match Policy::resolve(id.as_str(), &requirements, &site, &ground, &grants, &program, &[]) {
+        Err(error) => explained.refusal = explained.refusal.or(Some(error.to_string())),
+        Ok(policy) => fill(&mut explained, &policy, mode, &site, &launcher, &program),
+    }
+    if args.json {
+        ui::json(&explained)?;
+    } else {
+        ui::explanation(&explained);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn fill(
+    explained: &mut Explained,
+    policy: &Policy,
+    mode: ash_sandbox::Mode,
+    site: &ash_sandbox::Site,
+    launcher: &Launcher,
+    program: &Path,
+) {
+    let command = Command { program: program.to_owned(), args: vec![] };
+    let spawn = explain_spawn(mode, site, launcher, policy, &command);
+    explained.backend = spawn.backend.map(|backend| backend.as_str().to_owned());
+    explained.tier = spawn.tier;
+    explained.cwd = printable(policy.cwd.as_os_str());
+    explained.command = spawn.command.iter().map(|word| printable(word)).collect();
+    explained.profile = spawn.profile;
+    explained.refusal = explained.refusal.take().or(spawn.refusal);
+    explained.environment = spawn.environment;
+    if let Some(details) = spawn.evidence.details {
+        explained.read_only = details.read_only;
+        explained.writable = details.writable;
+        explained.caches = details.caches;
+        explained.notices.extend(details.notices);
+    }
+    explained.notices.extend(spawn.assumed.map(|assumed| Notice::new("assumed", assumed)));
+}
+
+fn find(name: &str) -> Result<&'static dyn Scanner, CommandError> {
+    let name = name.to_ascii_lowercase();
+    let known: Vec<String> = SCANNERS.iter().map(|scanner| scanner.id().to_string()).collect();
+    SCANNERS.iter().copied().find(|scanner| scanner.id().as_str() == name).ok_or_else(|| {
+        let error = CommandError::usage(format!(
+            "no scanner is named `{name}` (known: {})",
+            known.join(", ")
+        ));
+        match ash_engine::select::closest(&name, known.iter().map(String::as_str)) {
+            Some(guess) => error.hint(format!("did you mean `{guess}`?")),
+            None => error,
+        }
+    })
+}
+
+/// The scanner's program; where it is not installed, the place it would be installed to, and a notice that says so.
+fn program(
+    located: &Result<Located, NotLocated>,
+    scanner: &dyn Scanner,
+    notices: &mut Vec<Notice>,
+) -> PathBuf {
+    match located {
+        Ok(located) => located.path.clone(),
+        Err(error) => {
+            let assumed = Path::new("/usr/bin").join(scanner.tool().program);
+            notices.push(
+                Notice::new(
+                    "program",
+                    format!("{error}; explained as if it were `{}`", assumed.display()),
+                )
+                .hint(format!("ash dependencies install --tool {}", scanner.id())),
+            );
+            assumed
+        }
+    }
+}

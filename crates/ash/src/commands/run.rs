@@ -1,0 +1,220 @@
+//! `ash sandbox run`: one command under the policy a scanner with these needs gets. With `--sandbox off` it is the control.
+
+use std::{
+    borrow::Cow,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Duration,
+};
+
+use ash_config::Tree;
+use ash_model::{
+    evidence::SandboxEvidence, path::printable, requirements::Requirements, tool::Exit,
+};
+use ash_sandbox::{
+    Cancel, Command, Confinement, Finished, Grants, Ground, Launcher, Mode, Policy, ReadLimits,
+    ResultsDir, Site, Stdio,
+};
+use ash_scanners::SCANNERS;
+
+use super::shared::{absolute, directory, site, tools, tree};
+use crate::{args::RunArgs, environment::Environment, error::CommandError, exit, ui};
+
+/// What `--json` ends stderr with.
+#[derive(serde::Serialize)]
+struct Ended<'a> {
+    exit: Option<i32>,
+    signal: Option<i32>,
+    timed_out: bool,
+    refused: Option<String>,
+    sandbox: &'a SandboxEvidence,
+}
+
+/// Runs the command and passes its exit status on.
+pub(crate) fn run(args: RunArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
+    if args.sandbox == Mode::Off {
+        return Err(unconfined(&args));
+    }
+    let json = args.json;
+    let mode = args.sandbox.to_string();
+    confined(args, environment).map_err(|error| {
+        if json {
+            let nothing = SandboxEvidence { mode, ..SandboxEvidence::off() };
+            let refused = Some(error.message().to_owned());
+            ui::error(&error.render());
+            last_line(&Ended {
+                exit: None,
+                signal: None,
+                timed_out: false,
+                refused,
+                sandbox: &nothing,
+            });
+            return error.shown();
+        }
+        error
+    })
+}
+
+/// Becomes the command: environment, descriptors, session and standard input stay as they are.
+fn unconfined(args: &RunArgs) -> CommandError {
+    if let Some(cwd) = args.cwd.as_ref().or(args.source_dir.as_ref())
+        && let Err(error) = std::env::set_current_dir(cwd)
+    {
+        return CommandError::failed(format!("cannot start in `{}`: {error}", cwd.display()))
+            .code(exit::REFUSED);
+    }
+    let error = ash_sandbox::exec_unconfined(&args.command);
+    let code = if error.kind() == std::io::ErrorKind::NotFound {
+        exit::NOT_FOUND
+    } else {
+        exit::NOT_APPLIED
+    };
+    CommandError::failed(format!("cannot start `{}`: {error}", program(args).to_string_lossy()))
+        .code(code)
+}
+
+fn program(args: &RunArgs) -> &OsStr {
+    args.command.first().map_or(OsStr::new(""), OsString::as_os_str)
+}
+
+fn confined(args: RunArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
+    let refused = |error: &dyn std::fmt::Display| CommandError::failed(error).code(exit::REFUSED);
+    let source = directory(args.source_dir.as_ref()).map_err(|error| error.code(exit::REFUSED))?;
+    let tools = tools(environment)?;
+    let tree = tree(&source, environment)?;
+    let site = site(environment, &tools)?.scanning(tree.roots());
+    let requirements = requirements(&args)?;
+    let offline = args.offline || environment.offline();
+    let results = results(&args, &environment.temp())?;
+    ui::error(&format!("results: {}", results.path().display()));
+
+    let ground = Ground {
+        cwd: args.cwd.as_deref().map_or_else(|| Ok(source.clone()), absolute)?,
+        output: args.output_dir.as_deref().map(absolute).transpose()?,
+        targets: vec![],
+        results: results.path().to_owned(),
+        source: source.clone(),
+    };
+    let grants = Grants {
+        network: (args.network || requirements.network) && !offline,
+        offline,
+        extra_read_paths: vec![],
+    };
+    let program = locate(program(&args), &site, &tree, &ground.cwd)?;
+    let launcher = Launcher::new().map_err(|error| refused(&error))?;
+    let chosen =
+        Confinement::choose(args.sandbox, &site, &launcher).map_err(|refusal| refused(&refusal))?;
+    let policy = Policy::resolve(
+        args.as_scanner.as_deref().unwrap_or("command"),
+        &requirements,
+        &site,
+        &ground,
+        &grants,
+        &program,
+        &[],
+    )
+    .map_err(|error| refused(&error))?;
+    let command = Command { program, args: args.command.into_iter().skip(1).collect() };
+    let prepared =
+        chosen.confinement.prepare(&policy, &command).map_err(|error| refused(&error))?;
+
+    let cancel = Cancel::new();
+    ui::cancel_on_signals(&cancel)?;
+    let timeout = args.timeout.map(Duration::from_secs_f64);
+    let finished = launcher.run(prepared, Stdio::Inherit, timeout, &cancel);
+    let swept = results.sweep(&ReadLimits::default()).map_err(|error| refused(&error))?.removed;
+    let mut finished = finished.map_err(|error| {
+        CommandError::failed(&error).code(u8::try_from(error.exit_code()).unwrap_or(exit::REFUSED))
+    })?;
+    if let Some(details) = &mut finished.evidence.details {
+        details.swept = swept;
+        details.notices.extend(chosen.notices);
+    }
+    Ok(report(&finished, args.json))
+}
+
+fn report(finished: &Finished, json: bool) -> ExitCode {
+    let (code, signal) = match finished.exit {
+        Exit::Code(code) => (Some(code), None),
+        Exit::Signal(signal) => (None, Some(signal)),
+    };
+    if json {
+        last_line(&Ended {
+            exit: code,
+            signal,
+            timed_out: finished.timed_out,
+            refused: None,
+            sandbox: &finished.evidence,
+        });
+    }
+    if finished.timed_out {
+        return ExitCode::from(exit::TIMED_OUT);
+    }
+    exit::code(finished.exit.shell_code())
+}
+
+/// One line, the last of stderr.
+fn last_line(ended: &Ended<'_>) {
+    ui::error(&serde_json::to_string(ended).unwrap_or_default());
+}
+
+/// The needs on the command line, on top of a scanner's declared ones.
+fn requirements(args: &RunArgs) -> Result<Requirements, CommandError> {
+    let mut requirements = match &args.as_scanner {
+        None => Requirements::NONE,
+        Some(name) => match SCANNERS.iter().find(|scanner| scanner.id().as_str() == name) {
+            Some(scanner) => scanner.requirements(),
+            None => return Err(CommandError::usage(format!("no scanner is named `{name}`"))),
+        },
+    };
+    let paths = |paths: &[PathBuf]| -> Result<Vec<Cow<'static, str>>, CommandError> {
+        paths.iter().map(|path| text(&absolute(path)?)).collect()
+    };
+    requirements.read_paths.extend(paths(&args.read)?);
+    requirements.cache_paths.extend(paths(&args.cache)?);
+    requirements.env_names.extend(args.env.iter().cloned().map(Cow::Owned));
+    requirements.env_prefixes.extend(args.env_prefix.iter().cloned().map(Cow::Owned));
+    Ok(requirements)
+}
+
+/// Declared paths are texts in which `$` begins a variable.
+fn text(path: &Path) -> Result<Cow<'static, str>, CommandError> {
+    match path.to_str() {
+        Some(text) if !text.contains('$') => Ok(Cow::Owned(text.to_owned())),
+        _ => Err(CommandError::usage(format!(
+            "`{}` cannot be granted: the path is not UTF-8 or holds `$`",
+            printable(path.as_os_str())
+        ))),
+    }
+}
+
+fn results(args: &RunArgs, temp: &Path) -> Result<ResultsDir, CommandError> {
+    let refused = |error: &dyn std::fmt::Display| CommandError::failed(error).code(exit::REFUSED);
+    match &args.results_dir {
+        None => ResultsDir::fresh(temp)
+            .map_err(|error| refused(&format!("cannot make a results directory: {error}"))),
+        Some(given) => {
+            let path = absolute(given)?;
+            std::fs::create_dir_all(&path)
+                .map_err(|error| refused(&format!("cannot make `{}`: {error}", path.display())))?;
+            ResultsDir::open(&path).map_err(|error| {
+                refused(&format!("the results directory `{}` is refused: {error}", path.display()))
+            })
+        }
+    }
+}
+
+/// A bare name is looked up on the cleaned `PATH`; a name with a slash is taken as it is, also inside the source.
+fn locate(program: &OsStr, site: &Site, tree: &Tree, cwd: &Path) -> Result<PathBuf, CommandError> {
+    let path = Path::new(program);
+    if path.components().count() > 1
+        || path.is_absolute()
+        || program.as_encoded_bytes().contains(&b'/')
+    {
+        return Ok(cwd.join(path));
+    }
+    site.look_up(program, |directory| tree.holds(directory)).ok_or_else(|| {
+        CommandError::failed(format!("`{}` is not on PATH (relative directories and those inside the scanned tree do not count)", printable(program))).code(exit::NOT_FOUND)
+    })
+}

@@ -1,0 +1,126 @@
+//! Scanners that misbehave: ERROR with the reason, exit 1, and the others' results are kept.
+
+use std::{process::Stdio, time::Duration};
+
+use crate::lab::{Lab, finish, read};
+
+#[test]
+fn without_any_scanner_installed_each_is_missing_with_what_to_type() {
+    let lab = Lab::new();
+    let mut command = lab.ash(&["scan", "--output-dir"]);
+    command.arg(lab.path("out")).env("PATH", lab.path("bin"));
+    let scanned = read(command.output().unwrap(), lab.path("out"));
+    assert_eq!(scanned.code, Some(1));
+    for name in ["bandit", "checkov", "semgrep", "detect-secrets", "syft", "cfn-lint", "zizmor"] {
+        assert_eq!(scanned.status(name), "MISSING", "{name}");
+        assert!(
+            scanned.reason(name).contains(&format!("ash dependencies install --tool {name}")),
+            "{}",
+            scanned.reason(name)
+        );
+    }
+    assert_eq!(scanned.status("npm-audit"), "MISSING");
+    assert!(
+        scanned.output.join("reports/ash.sarif").exists()
+            && scanned.output.join("reports/ash.summary.txt").exists()
+    );
+    assert!(scanned.stdout.contains("Scan incomplete"), "{}", scanned.stdout);
+}
+
+/// One scanner misbehaves, bandit works: how the other ends.
+fn beside_bandit(
+    name: &str,
+    program: &str,
+    body: &str,
+    sandbox: &str,
+    args: &[&str],
+) -> crate::lab::Scanned {
+    let lab = Lab::new();
+    lab.bandit();
+    lab.tool(program, body);
+    let scanners = format!("bandit,{name}");
+    let scanned =
+        lab.scan(&[&["--scanners", &scanners, "--offline", "--sandbox", sandbox], args].concat());
+    assert_eq!(scanned.code, Some(1), "{}", scanned.stderr);
+    assert_eq!(scanned.status(name), "ERROR", "{}", scanned.results["scanner_results"][name]);
+    assert!(!scanned.reason(name).is_empty());
+    assert_eq!(scanned.status("bandit"), "FAILED", "{}", scanned.reason("bandit"));
+    assert_eq!(scanned.findings().len(), 1, "bandit's finding is kept");
+    scanned
+}
+
+#[test]
+fn results_that_are_not_json_are_an_error() {
+    for sandbox in ["off", "bwrap", "landlock"] {
+        let write_rubbish = r#"for word; do case "$word" in cyclonedx-json=*) echo '{"bomFormat": nonsense' > "${word#cyclonedx-json=}";; esac; done"#;
+        beside_bandit("syft", "syft", write_rubbish, sandbox, &[]);
+    }
+}
+
+#[test]
+fn no_results_at_all_are_an_error() {
+    beside_bandit("syft", "syft", "exit 0", "landlock", &[]);
+}
+
+#[test]
+fn a_scanner_that_never_ends_is_ended() {
+    for sandbox in ["off", "bwrap", "landlock"] {
+        let scanned = beside_bandit(
+            "syft",
+            "syft",
+            "sleep 600 & sleep 600",
+            sandbox,
+            &["--config-overrides", "scanners.syft.options.scan_timeout=2"],
+        );
+        assert!(scanned.reason("syft").contains("timed out"), "{}", scanned.reason("syft"));
+    }
+}
+
+#[test]
+fn a_scanner_that_dies_by_a_signal_is_an_error_that_names_it() {
+    for sandbox in ["off", "bwrap", "landlock"] {
+        let scanned = beside_bandit("syft", "syft", "kill -SEGV $$", sandbox, &[]);
+        assert!(scanned.reason("syft").contains("signal 11"), "{}", scanned.reason("syft"));
+    }
+}
+
+#[test]
+fn two_gibibytes_of_output_stay_outside_ashs_memory() {
+    let lab = Lab::new();
+    lab.bandit();
+    lab.tool("syft", "exec head -c 2147483648 /dev/zero");
+    let mut command = lab.ash(&[
+        "scan",
+        "--scanners",
+        "bandit,syft",
+        "--offline",
+        "--sandbox",
+        "landlock",
+        "--output-dir",
+    ]);
+    let child =
+        command.arg(lab.path("out")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let peak = std::thread::spawn(move || {
+        let mut peak = 0;
+        while let Ok(status) = std::fs::read_to_string(format!("/proc/{pid}/status")) {
+            let kib = status
+                .lines()
+                .find_map(|line| line.strip_prefix("VmHWM:"))
+                .and_then(|rest| rest.split_whitespace().next())
+                .and_then(|kib| kib.parse::<u64>().ok());
+            match kib {
+                Some(kib) => peak = peak.max(kib),
+                None => break,
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        peak
+    });
+    let scanned = read(finish(child, Duration::from_secs(180)), lab.path("out"));
+    assert_eq!((scanned.code, scanned.status("syft")), (Some(1), "ERROR"), "{}", scanned.stderr);
+    assert!(scanned.reason("syft").contains("printed more"), "{}", scanned.reason("syft"));
+    assert_eq!(scanned.status("bandit"), "FAILED");
+    let peak = peak.join().unwrap();
+    assert!(peak > 0 && peak < 300 * 1024, "peak {peak} KiB");
+}

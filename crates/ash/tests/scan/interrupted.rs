@@ -1,0 +1,89 @@
+//! Ctrl-C and `kill -9`: nothing is left running, and what was written is not taken for a whole scan.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use crate::lab::{Lab, eventually, finish, read};
+
+/// Whether any process still has the lab's path in its command line.
+fn running(lab: &Lab, word: &str) -> bool {
+    let needle = lab.path(word).display().to_string();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+        .any(|line| String::from_utf8_lossy(&line).contains(&needle))
+}
+
+/// A stand-in that says it runs, leaves a detached child that ignores SIGTERM, and never ends.
+fn stubborn(lab: &Lab) {
+    let body = r#"[ "$1" = --version ] && { echo 1.0; exit 0; }
+trap '' TERM INT HUP
+(setsid sh -c "trap '' TERM INT HUP; while :; do sleep 0.1; done" "$0" &)
+while :; do sleep 0.1; done"#;
+    lab.tool("bandit", body);
+}
+
+fn started(lab: &Lab, sandbox: &str) -> std::process::Child {
+    let mut command = lab.ash(&[
+        "scan",
+        "--scanners",
+        "bandit",
+        "--offline",
+        "--sandbox",
+        sandbox,
+        "--output-dir",
+    ]);
+    let child =
+        command.arg(lab.path("out")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the stand-in runs", Duration::from_secs(30), || running(lab, "bin/bandit"));
+    std::thread::sleep(Duration::from_millis(300));
+    child
+}
+
+fn signal(child: &std::process::Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn ctrl_c_ends_every_scanner_within_a_second_and_the_results_say_so() {
+    for sandbox in ["off", "bwrap", "landlock"] {
+        let lab = Lab::new();
+        stubborn(&lab);
+        let child = started(&lab, sandbox);
+        signal(&child, "-INT");
+        eventually("no process of the scanner is left", Duration::from_millis(1500), || {
+            !running(&lab, "bin/bandit")
+        });
+        let scanned = read(finish(child, Duration::from_secs(20)), lab.path("out"));
+        assert_eq!(
+            (scanned.code, scanned.status("bandit")),
+            (Some(1), "ERROR"),
+            "{sandbox}: {}",
+            scanned.stderr
+        );
+        assert!(scanned.reason("bandit").contains("interrupted"), "{}", scanned.reason("bandit"));
+    }
+}
+
+#[test]
+fn kill_9_of_ash_leaves_no_scanner_and_no_result_file() {
+    for sandbox in ["off", "bwrap", "landlock"] {
+        let lab = Lab::new();
+        stubborn(&lab);
+        // An earlier scan's results must not be what is found afterwards.
+        std::fs::write(lab.path("out/ash_aggregated_results.json"), "{}").unwrap();
+        let mut child = started(&lab, sandbox);
+        signal(&child, "-KILL");
+        eventually("no process of the scanner is left", Duration::from_millis(1500), || {
+            !running(&lab, "bin/bandit")
+        });
+        child.wait().unwrap();
+        assert!(
+            !Path::new(&lab.path("out/ash_aggregated_results.json")).exists(),
+            "{sandbox}: a half scan left a result file"
+        );
+    }
+}

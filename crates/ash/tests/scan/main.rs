@@ -1,0 +1,16 @@
+//! `ash scan` from outside: what it runs, writes, says and returns, with stand-in scanners.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this test starts the program it tests"
+)]
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![cfg(unix)]
+
+mod lab;
+
+mod incomplete;
+mod interrupted;
+mod paths;
+mod refused;
+mod verdicts;

@@ -1,0 +1,117 @@
+//! A sandbox that was asked for and cannot be had: MISSING, and the tool never starts.
+
+use crate::lab::Lab;
+
+/// A stand-in that proves by a file on the host that it was started.
+fn marked(lab: &Lab) -> std::path::PathBuf {
+    let marker = lab.path("started");
+    lab.tool("bandit", &format!("echo started > '{}'\nexit 0", marker.display()));
+    marker
+}
+
+#[test]
+fn the_marker_appears_when_nothing_confines_the_tool() {
+    let lab = Lab::new();
+    let marker = marked(&lab);
+    lab.scan(&["--scanners", "bandit"]);
+    assert!(marker.exists(), "the control did not run");
+}
+
+#[test]
+fn a_bwrap_that_cannot_start_leaves_the_scanner_missing_with_its_words() {
+    let lab = Lab::new();
+    let marker = marked(&lab);
+    lab.tool("bwrap", "echo 'bwrap: setting up uid map: Permission denied' >&2\nexit 1");
+    let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", "bwrap"]);
+    assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "MISSING"));
+    assert!(
+        scanned.reason("bandit").contains("setting up uid map: Permission denied"),
+        "{}",
+        scanned.reason("bandit")
+    );
+    assert!(
+        scanned.reason("bandit").contains("apparmor_restrict_unprivileged_userns"),
+        "{}",
+        scanned.reason("bandit")
+    );
+    assert!(!marker.exists(), "the tool was started");
+}
+
+#[test]
+fn without_bwrap_the_scanner_is_missing_and_the_package_is_named() {
+    let lab = Lab::new();
+    let marker = marked(&lab);
+    let mut command =
+        lab.ash(&["scan", "--scanners", "bandit", "--sandbox", "bwrap", "--output-dir"]);
+    command.arg(lab.path("out")).env("PATH", lab.path("bin"));
+    let finished = command.output().unwrap();
+    let scanned = crate::lab::read(finished, lab.path("out"));
+    assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "MISSING"));
+    assert!(scanned.reason("bandit").contains("bubblewrap"), "{}", scanned.reason("bandit"));
+    assert!(!marker.exists(), "the tool was started");
+}
+
+#[test]
+fn a_backend_of_another_system_is_named_with_the_platform() {
+    let lab = Lab::new();
+    let marker = marked(&lab);
+    let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", "sandbox-exec"]);
+    assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "MISSING"));
+    let reason = scanned.reason("bandit");
+    assert!(reason.contains("sandbox-exec") && reason.to_lowercase().contains("linux"), "{reason}");
+    assert!(!marker.exists(), "the tool was started");
+}
+
+#[test]
+fn auto_passes_over_a_broken_bwrap_and_says_so() {
+    let lab = Lab::new();
+    lab.bandit();
+    lab.tool("bwrap", "echo 'bwrap: No permissions to create new namespace' >&2\nexit 1");
+    lab.tool("firejail", "exit 1");
+    let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", "auto", "--offline"]);
+    assert_eq!(scanned.scanner("bandit")["sandbox"]["backend"], "landlock", "{}", scanned.stderr);
+    let said = scanned.results["notices"].to_string();
+    assert!(
+        said.contains("bwrap") && said.contains("No permissions to create new namespace"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_output_directory_that_a_committed_link_leads_elsewhere_is_refused() {
+    let lab = Lab::new();
+    lab.bandit();
+    std::fs::create_dir(lab.path("host")).unwrap();
+    std::os::unix::fs::symlink(lab.path("host"), lab.path("source/build")).unwrap();
+    let scan = |sandbox: &str| {
+        let mut command = lab.ash(&[
+            "scan",
+            "--scanners",
+            "bandit",
+            "--offline",
+            "--sandbox",
+            sandbox,
+            "--output-dir",
+            "build/ash",
+        ]);
+        command.output().unwrap()
+    };
+    let refused = scan("landlock");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("is a symlink"),
+        "{}",
+        String::from_utf8_lossy(&refused.stderr)
+    );
+    assert_eq!(
+        std::fs::read_dir(lab.path("host")).unwrap().count(),
+        0,
+        "something was written behind the link"
+    );
+    assert_eq!(
+        scan("off").status.code(),
+        Some(2),
+        "with the sandbox off the output goes where it was sent"
+    );
+    assert!(lab.path("host/ash/ash_aggregated_results.json").exists());
+}
