@@ -135,7 +135,7 @@ fn row<'a>(finding: &'a Finding, rule: Option<&'a Rule>, detected_at: &'a str) -
         tags: finding.properties.get("tags").map(Value::to_string),
         properties: (!finding.properties.is_empty()).then(|| text(&finding.properties)),
         references: rule.and_then(|rule| rule.descriptor.get("helpUri")).map(|uri| text(&[uri])),
-        raw_data: text(&ash_sarif::from_finding(finding)),
+        raw_data: text(&ash_sarif::Written { finding, rule: None, properties: &[] }),
     }
 }
 

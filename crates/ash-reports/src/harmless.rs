@@ -4,6 +4,7 @@
 //! place has its own rules.
 
 use std::{
+    borrow::Cow,
     ffi::OsStr,
     fmt::{self, Display, Formatter, Write},
 };
@@ -51,14 +52,14 @@ pub struct Html<'a>(pub &'a str);
 
 impl Display for Html<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for_each_char(self.0, f, |f, c| match c {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            '`' => f.write_str("&#96;"),
-            c => f.write_char(c),
+        escape(self.0, f, |c| match c {
+            '&' => Some("&amp;"),
+            '<' => Some("&lt;"),
+            '>' => Some("&gt;"),
+            '"' => Some("&quot;"),
+            '\'' => Some("&#39;"),
+            '`' => Some("&#96;"),
+            _ => None,
         })
     }
 }
@@ -69,40 +70,44 @@ pub struct Xml<'a>(pub &'a str);
 
 impl Display for Xml<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        for_each_char(self.0, f, |f, c| match c {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&apos;"),
-            '\n' => f.write_str("&#10;"),
-            '\t' => f.write_str("&#9;"),
-            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"),
-            c => f.write_char(c),
+        escape(self.0, f, |c| match c {
+            '&' => Some("&amp;"),
+            '<' => Some("&lt;"),
+            '>' => Some("&gt;"),
+            '"' => Some("&quot;"),
+            '\'' => Some("&apos;"),
+            '\n' => Some("&#10;"),
+            '\t' => Some("&#9;"),
+            '\u{fffe}' | '\u{ffff}' => Some("\u{fffd}"),
+            _ => None,
         })
     }
 }
 
-/// Writes each character that is safe on its own through `put`, and every other one as its escape. Carriage returns before line feeds go.
-fn for_each_char(
+/// Writes text with the replacements of its place, and every character that is not safe to look at as its escape. Carriage returns before
+/// line feeds go. Whole stretches are written at once: most text needs nothing.
+fn escape(
     text: &str,
     f: &mut Formatter<'_>,
-    put: impl Fn(&mut Formatter<'_>, char) -> fmt::Result,
+    replacement: impl Fn(char) -> Option<&'static str>,
 ) -> fmt::Result {
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\r' if chars.peek() == Some(&'\n') => {}
-            '\n' | '\t' | ' '..='~' => put(f, c)?,
-            c => {
-                let mut bytes = [0; 4];
-                printable(OsStr::new(c.encode_utf8(&mut bytes)))
-                    .chars()
-                    .try_for_each(|c| put(f, c))?;
-            }
-        }
+    let mut written = 0;
+    for (at, c) in text.char_indices() {
+        let end = at + c.len_utf8();
+        let instead: Cow<'_, str> = match (c, replacement(c)) {
+            (_, Some(instead)) => Cow::Borrowed(instead),
+            ('\n' | '\t' | ' '..='~', None) => continue,
+            ('\r', None) if text[end..].starts_with('\n') => Cow::Borrowed(""),
+            (_, None) => match printable(OsStr::new(&text[at..end])) {
+                same if same == text[at..end] => continue,
+                escaped => Cow::Owned(escaped),
+            },
+        };
+        f.write_str(&text[written..at])?;
+        f.write_str(&instead)?;
+        written = end;
     }
-    Ok(())
+    f.write_str(&text[written..])
 }
 
 /// Text in Markdown as a code span: no link, mention, issue reference, HTML or emphasis comes alive in it. One line; a `|` becomes `¦`, because
@@ -157,11 +162,7 @@ impl Display for Csv<'_> {
         {
             f.write_char('\'')?;
         }
-        for_each_char(
-            self.0,
-            f,
-            |f, c| if c == '"' { f.write_str("\"\"") } else { f.write_char(c) },
-        )?;
+        escape(self.0, f, |c| (c == '"').then_some("\"\""))?;
         f.write_char('"')
     }
 }

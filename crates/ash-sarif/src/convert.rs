@@ -14,6 +14,7 @@ use ash_model::{
 use serde_json::{Map, Value, json};
 
 use crate::{
+    kept,
     locate::{Locator, Place},
     log::{self, Log, Run, SarifResult},
     message,
@@ -174,7 +175,7 @@ impl RunContext<'_> {
         if let Some(outside) = outside {
             properties.insert(OUTSIDE.to_owned(), Value::String(outside));
         }
-        let extra = self.extra(result);
+        let extra = kept::members(result, location.is_some(), &self.locator);
         Finding {
             scanner: self.options.scanner.clone(),
             rule_id,
@@ -225,7 +226,7 @@ impl RunContext<'_> {
         match places.into_iter().nth(chosen) {
             Some(Place::Inside(path)) => {
                 let physical =
-                    locations.first().and_then(|location| location.physical_location.as_ref());
+                    locations.first().and_then(|location| location.physical_location.as_deref());
                 let region = physical.and_then(|physical| physical.region.as_ref());
                 (
                     Some(Location {
@@ -248,36 +249,6 @@ impl RunContext<'_> {
             .and_then(|physical| physical.artifact_location.as_ref());
         artifact.map_or(Place::Nowhere, |artifact| self.locator.place(artifact))
     }
-
-    /// Every member of the result that the finding has no field for.
-    fn extra(&self, result: SarifResult) -> Map<String, Value> {
-        let mut extra = result.extra;
-        if let Some(kind) = result.kind.filter(|kind| kind != "fail") {
-            extra.insert("kind".to_owned(), Value::String(kind));
-        }
-        if !result.message.extra.is_empty() {
-            extra.insert("message".to_owned(), Value::Object(result.message.extra));
-        }
-        if let Some(locations) = result
-            .locations
-            .filter(|locations| locations.len() > 1 || locations.iter().any(says_more))
-            && let Ok(locations) = serde_json::to_value(locations)
-        {
-            extra.insert("locations".to_owned(), locations);
-        }
-        extra.values_mut().for_each(|value| self.locator.rewrite(value));
-        extra
-    }
-}
-
-/// Whether a location holds members that a finding's own location has no field for.
-fn says_more(location: &log::Location) -> bool {
-    let Some(physical) = &location.physical_location else { return true };
-    let region_says_more = physical.region.as_ref().is_some_and(|region| {
-        !region.extra.is_empty()
-            || region.snippet.as_ref().is_some_and(|snippet| !snippet.extra.is_empty())
-    });
-    !location.extra.is_empty() || !physical.extra.is_empty() || region_says_more
 }
 
 /// §3.27.10: the result's own level, `none` for results that are not failures, the rule's default, `warning`.

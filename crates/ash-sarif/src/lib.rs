@@ -1,11 +1,12 @@
 //! SARIF 2.1.0 as ash reads and writes it.
 //!
-//! [`read`] takes a scanner's own log, [`to_findings`] turns it into ash's findings, and [`from_finding`] turns a finding back into a
-//! SARIF result. Members this crate has no use for are kept as they are. A log is hostile data: its depth is bounded before it is
+//! [`read`] takes a scanner's own log, [`to_findings`] turns it into ash's findings, and [`Written`] writes a finding as a SARIF
+//! result again. Members this crate has no use for are kept as they are. A log is hostile data: its depth is bounded before it is
 //! parsed, and no URI in it can place a finding outside the scanned directory.
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod convert;
+mod kept;
 mod locate;
 mod log;
 mod message;
@@ -19,4 +20,4 @@ pub use log::{
     SarifResult, Snippet, Suppression, Tool, ToolComponent,
 };
 pub use read::{MAX_DEPTH, SarifError, check_depth, read};
-pub use write::from_finding;
+pub use write::{Written, WrittenComponent, WrittenRule, written_rule};

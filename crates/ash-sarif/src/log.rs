@@ -1,6 +1,6 @@
 //! The objects of a SARIF log that ash looks into. Every object keeps the members it has no field for in `extra`.
 //!
-//! Fields are optional wherever a tool is known to leave them out or write `null`: a missing detail costs the detail, not the finding.
+//! Boxes keep the many lists of one element small. Fields are optional wherever a tool is known to leave them out or write `null`: a missing detail costs the detail, not the finding.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -94,7 +94,7 @@ pub struct SarifResult {
     pub rule_index: Option<i64>,
     /// The rule, when it is not the driver's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleReference>,
+    pub rule: Option<Box<RuleReference>>,
     /// `fail` unless it says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -159,7 +159,7 @@ pub struct Message {
 pub struct Location {
     /// The file and the lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub physical_location: Option<PhysicalLocation>,
+    pub physical_location: Option<Box<PhysicalLocation>>,
     /// Everything else.
     #[serde(flatten)]
     pub extra: Extra,
@@ -175,6 +175,9 @@ pub struct PhysicalLocation {
     /// The lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<Region>,
+    /// The lines around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_region: Option<Box<Region>>,
     /// Everything else.
     #[serde(flatten)]
     pub extra: Extra,

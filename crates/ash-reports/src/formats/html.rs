@@ -23,6 +23,8 @@ const STYLE: &str = include_str!("html.css");
 const STYLE_HASH: &str = "ZdPY3KugdrzU2ruVNuhItL8qS5Zsf/ECvXHD7k7Eu+U=";
 /// How many findings a page shows; browsers become slow far below what a scan can find.
 const MAX_ROWS: usize = 10_000;
+/// How much of one message or snippet is shown, in bytes: a snippet can be a whole minified file.
+const MAX_TEXT: usize = 4000;
 /// How many rules the summary of rules shows.
 const MAX_RULES: usize = 20;
 
@@ -243,14 +245,14 @@ fn row(out: &mut impl Write, finding: &Finding, suppressed: bool) -> io::Result<
             location.region.map(|region| format!(":{}", region.start_line)).unwrap_or_default();
         write!(out, "{}{line}", Text(&location.path.printable()))?;
     }
-    write!(out, "</code></td><td>{}", Text(&finding.message))?;
+    write!(out, "</code></td><td>{}", Text(cut(&finding.message)))?;
     if let Some(snippet) = finding
         .location
         .as_ref()
         .and_then(|location| location.snippet.as_deref())
         .filter(|snippet| !snippet.trim().is_empty())
     {
-        write!(out, "<pre>{}</pre>", Text(snippet))?;
+        write!(out, "<pre>{}</pre>", Text(cut(snippet)))?;
     }
     out.write_all(b"</td>")?;
     if suppressed {
@@ -262,6 +264,10 @@ fn row(out: &mut impl Write, finding: &Finding, suppressed: bool) -> io::Result<
         write!(out, "<td>{}</td>", Text(reason.unwrap_or_default()))?;
     }
     writeln!(out, "</tr>")
+}
+
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_TEXT)]
 }
 
 fn tone_class(tone: Tone) -> &'static str {

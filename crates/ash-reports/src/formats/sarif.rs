@@ -10,63 +10,11 @@ use ash_model::{
     report::{Invocation, ScanReport, ScannerReport},
     status::Status,
 };
-use ash_sarif::SarifResult;
+use ash_sarif::{Written, WrittenComponent, WrittenRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    Reporter,
-    json::{self, List},
-};
-
-/// Members a SARIF result may have (§3.27); the schema refuses others, so those go into its property bag.
-const RESULT: [&str; 28] = [
-    "ruleId",
-    "ruleIndex",
-    "rule",
-    "kind",
-    "level",
-    "message",
-    "analysisTarget",
-    "locations",
-    "guid",
-    "correlationGuid",
-    "occurrenceCount",
-    "partialFingerprints",
-    "fingerprints",
-    "stacks",
-    "codeFlows",
-    "graphs",
-    "graphTraversals",
-    "relatedLocations",
-    "suppressions",
-    "baselineState",
-    "rank",
-    "attachments",
-    "hostedViewerUri",
-    "workItemUris",
-    "provenance",
-    "fixes",
-    "taxa",
-    "properties",
-];
-/// Members a rule may have (§3.49).
-const RULE: [&str; 14] = [
-    "id",
-    "deprecatedIds",
-    "guid",
-    "deprecatedGuids",
-    "name",
-    "deprecatedNames",
-    "shortDescription",
-    "fullDescription",
-    "messageStrings",
-    "defaultConfiguration",
-    "helpUri",
-    "help",
-    "relationships",
-    "properties",
-];
+use crate::{Reporter, json};
 
 /// The merged SARIF log.
 #[derive(Debug)]
@@ -129,11 +77,7 @@ struct Rules<'a>(&'a [Rule]);
 
 impl Serialize for Rules<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|rule| {
-            let mut descriptor = rule.descriptor.clone();
-            descriptor.insert("id".to_owned(), Value::String(rule.id.clone()));
-            with_known_members(descriptor, &RULE)
-        }))
+        serializer.collect_seq(self.0.iter().map(ash_sarif::written_rule))
     }
 }
 
@@ -178,9 +122,28 @@ fn details(scanner: &ScannerReport) -> Value {
 /// What a result needs to know of its scanner.
 struct Origin<'a> {
     index: usize,
-    scanner: &'a ScannerReport,
-    details: Value,
     rules: HashMap<&'a str, usize>,
+    name: Value,
+    version: Option<Value>,
+    details: Value,
+}
+
+impl<'a> Origin<'a> {
+    fn of(index: usize, scanner: &'a ScannerReport) -> Self {
+        let rules = scanner
+            .rules
+            .iter()
+            .enumerate()
+            .map(|(index, rule)| (rule.id.as_str(), index))
+            .collect();
+        Self {
+            index,
+            rules,
+            name: json!(scanner.id),
+            version: scanner.version.as_ref().map(|version| json!(version)),
+            details: details(scanner),
+        }
+    }
 }
 
 struct Results<'a>(&'a ScanReport);
@@ -194,62 +157,49 @@ impl Serialize for Results<'_> {
             .enumerate()
             .map(|(index, scanner)| (&scanner.id, Origin::of(index, scanner)))
             .collect();
-        List(|| {
-            self.0.findings.iter().map(|finding| result(finding, origins.get(&finding.scanner)))
-        })
+        serializer.collect_seq(
+            self.0
+                .findings
+                .iter()
+                .map(|finding| MergedResult { finding, origin: origins.get(&finding.scanner) }),
+        )
+    }
+}
+
+/// A result with what ash says about it.
+struct MergedResult<'a> {
+    finding: &'a Finding,
+    origin: Option<&'a Origin<'a>>,
+}
+
+impl Serialize for MergedResult<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let finding = self.finding;
+        let (tags, severity) = (
+            tags(finding.properties.get("tags"), &finding.scanner),
+            json!(finding.severity.name()),
+        );
+        let mut properties = vec![("tags", &tags), ("ash_severity", &severity)];
+        if let Some(origin) = self.origin {
+            properties.push(("scanner_name", &origin.name));
+            properties.extend(origin.version.as_ref().map(|version| ("scanner_version", version)));
+            properties.push(("scanner_details", &origin.details));
+        }
+        Written {
+            finding,
+            rule: self.origin.map(|origin| rule(finding, origin)),
+            properties: &properties,
+        }
         .serialize(serializer)
     }
 }
 
-impl<'a> Origin<'a> {
-    fn of(index: usize, scanner: &'a ScannerReport) -> Self {
-        let rules = scanner
-            .rules
-            .iter()
-            .enumerate()
-            .map(|(index, rule)| (rule.id.as_str(), index))
-            .collect();
-        Self { index, scanner, details: details(scanner), rules }
-    }
-}
-
-fn result(finding: &Finding, origin: Option<&Origin<'_>>) -> SarifResult {
-    let mut result = ash_sarif::from_finding(finding);
-    let mut properties = result.properties.take().unwrap_or_default();
-    let unknown: Vec<String> =
-        result.extra.keys().filter(|name| !RESULT.contains(&name.as_str())).cloned().collect();
-    for name in unknown {
-        if let Some(value) = result.extra.shift_remove(&name) {
-            properties.entry(name).or_insert(value);
-        }
-    }
-    properties.insert("tags".to_owned(), tags(properties.get("tags"), &finding.scanner));
-    properties.insert("ash_severity".to_owned(), json!(finding.severity.name()));
-    properties.insert("scanner_name".to_owned(), json!(finding.scanner));
-    if let Some(origin) = origin {
-        if let Some(version) = &origin.scanner.version {
-            properties.insert("scanner_version".to_owned(), json!(version));
-        }
-        properties.insert("scanner_details".to_owned(), origin.details.clone());
-        result.rule = Some(rule_reference(finding, origin));
-    }
-    result.properties = Some(properties);
-    result
-}
-
-fn rule_reference(finding: &Finding, origin: &Origin<'_>) -> ash_sarif::RuleReference {
-    let component = Map::from_iter([
-        ("name".to_owned(), json!(finding.scanner)),
-        ("index".to_owned(), json!(origin.index)),
-    ]);
-    ash_sarif::RuleReference {
-        id: Some(finding.rule_id.clone()),
-        index: origin
-            .rules
-            .get(finding.rule_id.as_str())
-            .and_then(|index| i64::try_from(*index).ok()),
-        tool_component: Some(component),
-        extra: Map::new(),
+fn rule<'a>(finding: &'a Finding, origin: &Origin<'_>) -> WrittenRule<'a> {
+    let component = WrittenComponent { name: finding.scanner.as_str(), index: origin.index };
+    WrittenRule {
+        id: &finding.rule_id,
+        index: origin.rules.get(finding.rule_id.as_str()).copied(),
+        component,
     }
 }
 
@@ -268,21 +218,6 @@ fn tags(own: Option<&Value>, scanner: &ScannerId) -> Value {
         }
     }
     json!(tags)
-}
-
-/// Moves members the schema does not know into the property bag.
-fn with_known_members(object: Map<String, Value>, known: &[&str]) -> Map<String, Value> {
-    let (mut object, unknown): (Map<String, Value>, Map<String, Value>) =
-        object.into_iter().partition(|(name, _)| known.contains(&name.as_str()));
-    if !unknown.is_empty() {
-        let properties = object.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-        if let Value::Object(properties) = properties {
-            for (name, value) in unknown {
-                properties.entry(name).or_insert(value);
-            }
-        }
-    }
-    object
 }
 
 /// ash's own run, with what the whole scan has to say.
