@@ -31,6 +31,14 @@ pub struct Place {
     /// Line and column, both from 1, the column in characters; `None` when it concerns the whole file.
     pub position: Option<(usize, usize)>,
     excerpt: Option<Excerpt>,
+    /// Nothing derived from the text may be said, hints included.
+    is_hidden: bool,
+}
+
+impl Place {
+    fn whole(file: &str) -> Self {
+        Self { file: safe(file), position: None, excerpt: None, is_hidden: false }
+    }
 }
 
 /// The part of a line a mistake is in, with the bytes to underline.
@@ -49,21 +57,20 @@ impl Mistake {
 
     /// A mistake about a whole file.
     pub(crate) fn in_file(file: &str, message: impl AsRef<str>) -> Self {
-        let place = Place { file: safe(file), position: None, excerpt: None };
-        Self { place: Some(Box::new(place)), ..Self::plain(message) }
+        Self { place: Some(Box::new(Place::whole(file))), ..Self::plain(message) }
     }
 
     /// A mistake at a place.
     pub(crate) fn at(sources: &Sources, at: At, message: impl AsRef<str>) -> Self {
         let Some(source) = sources.get(at.source) else { return Self::plain(message) };
         if !source.is_shown {
-            let message = "something in the configuration is wrong, and what it says is not shown";
-            return Self::in_file(&source.name, message)
-                .hint("the file is a link out of the scanned tree: check where it points");
+            let place = Place { is_hidden: true, ..Place::whole(&source.name) };
+            let message = "the configuration is wrong somewhere; it is a link out of the scanned tree, so what it says is not shown";
+            return Self { place: Some(Box::new(place)), ..Self::plain(message) };
         }
         let (line, column, excerpt) = locate(&source.text, at);
         let (position, excerpt) = (Some((line, column)), Some(excerpt));
-        let place = Place { file: safe(&source.name), position, excerpt };
+        let place = Place { position, excerpt, ..Place::whole(&source.name) };
         Self { place: Some(Box::new(place)), ..Self::plain(message) }
     }
 
@@ -74,7 +81,8 @@ impl Mistake {
 
     #[must_use]
     pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
-        self.hint = hint.map(|hint| safe(&hint));
+        let is_hidden = self.place.as_ref().is_some_and(|place| place.is_hidden);
+        self.hint = hint.filter(|_| !is_hidden).map(|hint| safe(&hint));
         self
     }
 
@@ -82,7 +90,7 @@ impl Mistake {
     pub fn render(&self, styled: bool) -> String {
         let mut group = Group::with_title(Level::ERROR.primary_title(&*self.message));
         match self.place.as_deref() {
-            Some(Place { file, position: Some((line, _)), excerpt: Some(excerpt) }) => {
+            Some(Place { file, position: Some((line, _)), excerpt: Some(excerpt), .. }) => {
                 let mark = AnnotationKind::Primary.span(excerpt.start..excerpt.end);
                 let snippet = Snippet::source(&*excerpt.text).line_start(*line).path(file);
                 group = group.element(snippet.annotation(mark));

@@ -8,7 +8,9 @@ mod documents;
 mod environment;
 mod error;
 mod formats;
+mod glob;
 mod load;
+mod matching;
 mod overrides;
 mod patch;
 mod read;
@@ -24,6 +26,7 @@ pub use checkout::{Identify, Identity, Tree};
 pub use environment::Lookup;
 pub use error::{ConfigErrors, Mistake};
 pub use load::{Loaded, Request, load};
+pub use matching::{Matcher, ignored, suppresses};
 pub use settings::{
     IgnorePath, NetworkPolicy, PackageRule, PluginModule, ReporterSettings, SandboxSettings,
     ScannerSettings, Settings, Staleness, StalenessOverride, SuppressionRule,

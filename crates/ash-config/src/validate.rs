@@ -18,9 +18,9 @@ pub(crate) struct Checker<'a> {
 
 /// Keys people put in the wrong section, and where they belong.
 const HOMES: &[(&str, &[Field])] = &[
-    ("the top level", schema::ROOT),
-    ("`global_settings`", schema::GLOBAL),
-    ("`sandbox`", schema::SANDBOX),
+    ("at the top level", schema::ROOT),
+    ("in `global_settings`", schema::GLOBAL),
+    ("in `sandbox`", schema::SANDBOX),
 ];
 
 impl Checker<'_> {
@@ -163,7 +163,7 @@ impl Checker<'_> {
             |home: &&(&str, &[Field])| home.1.iter().any(|field| same_key(field.key, &entry.key));
         let near = nearest(&entry.key, fields.iter().map(|field| field.key));
         let hint = match (HOMES.iter().find(belongs), near) {
-            (Some((home, _)), _) => format!("it belongs in {home}"),
+            (Some((home, _)), _) => format!("it belongs {home}"),
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => format!(
                 "known here: {}",
@@ -407,7 +407,7 @@ mod tests {
         let expected = [
             "c.yaml:1:1: `fail_on_finding` is not a key at the top level; did you mean `fail_on_findings`?",
             "c.yaml:3:23: `global_settings.severity_threshold` must be one of `ALL`, `LOW`, `MEDIUM`, `HIGH`, `CRITICAL`, not `medium`; did you mean `MEDIUM`?",
-            "c.yaml:4:3: `fail_on_findings` is not a key in `global_settings`; it belongs in the top level",
+            "c.yaml:4:3: `fail_on_findings` is not a key in `global_settings`; it belongs at the top level",
             "c.yaml:6:5: `global_settings.suppressions[0]` needs `reason`",
             "c.yaml:6:5: `global_settings.suppressions[0]` ends before it starts: `line_end` is less than `line_start`",
             "c.yaml:8:9: `sandbox.mode` must be one of `off`, `auto`, `bwrap`, `firejail`, `landlock`, `sandbox-exec`, `gvisor`, not `bwarp`; did you mean `bwrap`?",

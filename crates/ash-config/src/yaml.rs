@@ -269,7 +269,7 @@ mod tests {
         {
             let started = Instant::now();
             assert!(parse(&bomb, 0).is_err(), "{}", &bomb[..bomb.len().min(60)]);
-            assert!(started.elapsed() < Duration::from_secs(1));
+            assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         }
     }
 }
