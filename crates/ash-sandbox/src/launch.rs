@@ -1,10 +1,36 @@
 //! The only place that starts a process (besides the supervisor and the last stage in `confine/`).
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "every process of ash starts here"
+)]
 
-use std::path::PathBuf;
+mod cancel;
+mod capture;
+mod setup;
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(not(target_os = "linux"))]
+mod unsupervised;
 
-use ash_model::evidence::SandboxEvidence;
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
-use crate::wire::SupervisorSpec;
+use ash_model::{
+    evidence::{Enforced, SandboxEvidence, Tier},
+    notice::Notice,
+    tool::{Captured, Exit},
+};
+
+pub use cancel::Cancel;
+pub use capture::{Captures, Stdio};
+pub(crate) use setup::remove_tree;
+
+use crate::wire::{Applied, End, Rlimit, SupervisorSpec};
 
 /// A command that a backend has wrapped. Only this crate can make one.
 ///
@@ -30,4 +56,304 @@ pub(crate) enum Setup {
     Dir(PathBuf),
     /// A symbolic link `at` with this text.
     Link { at: PathBuf, text: PathBuf },
+}
+
+/// What came of a command. No process of it is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub exit: Exit,
+    /// Standard output; empty when it was inherited.
+    pub stdout: Captured,
+    /// Standard error; empty when it was inherited.
+    pub stderr: Captured,
+    /// It ran longer than it may and was ended.
+    pub timed_out: bool,
+    /// [`Cancel::cancel`] ended it.
+    pub cancelled: bool,
+    /// It printed more than [`Captures::total`] and was ended.
+    pub overflowed: bool,
+    /// Processes it left behind, which were killed.
+    pub leftovers: u32,
+    /// How long it ran.
+    pub duration: Duration,
+    /// What was really applied.
+    pub evidence: SandboxEvidence,
+}
+
+/// Why a command did not run. Nothing of it is left, and nothing of it ran outside its sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// A directory it needs cannot be made.
+    #[error("cannot prepare `{path}`: {reason}")]
+    Setup {
+        /// The path.
+        path: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The supervisor cannot be started.
+    #[error("cannot start the supervisor `{program}`: {reason}")]
+    Supervisor {
+        /// ash's own executable.
+        program: String,
+        /// The system's words.
+        reason: String,
+    },
+    /// The supervisor could not start the command.
+    #[error("{reason}")]
+    CannotStart {
+        /// Why.
+        reason: String,
+    },
+    /// The backend ended before the last stage ran: it could not make the sandbox.
+    #[error("the sandbox ended before the tool started ({}){}", ended(*.exit), said(.words))]
+    NoSandbox {
+        /// How the backend ended.
+        exit: Exit,
+        /// The last line it printed, if that was captured.
+        words: String,
+    },
+    /// A restriction could not be applied.
+    #[error("cannot apply the restriction `{step}`: {reason}")]
+    Restriction {
+        /// Which one.
+        step: String,
+        /// Why.
+        reason: String,
+    },
+    /// Everything was in force, but the tool does not exist or cannot be executed.
+    #[error("{reason}")]
+    CannotExec {
+        /// 127 or 126, as in a shell.
+        code: i32,
+        /// Why.
+        reason: String,
+    },
+    /// The supervisor died. What it had started was ended.
+    #[error("the supervisor ended unexpectedly; whatever it had started was ended")]
+    SupervisorLost,
+    /// [`Cancel::cancel`] came first.
+    #[error("interrupted before it started")]
+    Cancelled,
+    /// This platform cannot do it.
+    #[error("{reason}")]
+    Unsupported {
+        /// What, and why.
+        reason: String,
+    },
+}
+
+impl LaunchError {
+    /// The exit code of `ash sandbox run` for it.
+    pub const fn exit_code(&self) -> i32 {
+        match self {
+            Self::CannotExec { code, .. } => *code,
+            Self::Restriction { .. } => crate::confine::FAILED,
+            _ => 125,
+        }
+    }
+}
+
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("signal {signal}"),
+    }
+}
+
+fn said(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
+/// Starts commands. Cheap to share between threads.
+#[derive(Debug, Clone)]
+pub struct Launcher {
+    exe: PathBuf,
+}
+
+impl Launcher {
+    /// A launcher that uses this program's own executable for the stages; its `main` must call [`crate::confine::intercept`] first.
+    pub fn new() -> io::Result<Self> {
+        std::env::current_exe().map(Self::with_executable)
+    }
+
+    /// A launcher that uses another executable, which must call [`crate::confine::intercept`] first.
+    pub fn with_executable(exe: PathBuf) -> Self {
+        Self { exe }
+    }
+
+    /// The executable of the stages.
+    pub fn executable(&self) -> &Path {
+        &self.exe
+    }
+
+    /// Runs a command to the end of its whole process tree.
+    pub fn run(
+        &self,
+        prepared: Prepared,
+        stdio: Stdio,
+        timeout: Option<Duration>,
+        cancel: &Cancel,
+    ) -> Result<Finished, LaunchError> {
+        self.run_with(prepared, stdio, timeout, cancel, &mut |_| {})
+    }
+
+    /// The same, handing each line to `on_line` as it arrives, of both streams.
+    pub(crate) fn run_with(
+        &self,
+        prepared: Prepared,
+        stdio: Stdio,
+        timeout: Option<Duration>,
+        cancel: &Cancel,
+        on_line: &mut dyn FnMut(&str),
+    ) -> Result<Finished, LaunchError> {
+        let Prepared { supervisor, setup, cleanup, evidence } = prepared;
+        // Removes what was made also when making it fails half way.
+        let _cleanup = setup::Cleanup::new(cleanup);
+        if cancel.is_cancelled() {
+            return Err(LaunchError::Cancelled);
+        }
+        setup::perform(&setup)?;
+        let started = Instant::now();
+        let expects_stage = supervisor.stage.is_some();
+        let request = Request { stdio, timeout, cancel };
+        #[cfg(target_os = "linux")]
+        let outcome = supervised::run(&self.exe, &supervisor, &request, on_line)?;
+        #[cfg(not(target_os = "linux"))]
+        let outcome = unsupervised::run(&supervisor, &request, on_line)?;
+        outcome.finish(expects_stage, evidence, started.elapsed())
+    }
+}
+
+/// How a command is to be run.
+struct Request<'a> {
+    stdio: Stdio,
+    timeout: Option<Duration>,
+    cancel: &'a Cancel,
+}
+
+/// What the platform's way of running says happened.
+#[derive(Debug, Default)]
+struct Outcome {
+    /// How the command ended; `None` if it was never started.
+    end: Option<End>,
+    /// How the tool ended, by the word of the stage around it.
+    tool_end: Option<End>,
+    applied: Option<Applied>,
+    /// What the stage or the supervisor could not do.
+    error: Option<LaunchError>,
+    stdout: Captured,
+    stderr: Captured,
+    timed_out: bool,
+    cancelled: bool,
+    overflowed: bool,
+    leftovers: u32,
+}
+
+impl Outcome {
+    fn finish(
+        self,
+        expects_stage: bool,
+        evidence: SandboxEvidence,
+        duration: Duration,
+    ) -> Result<Finished, LaunchError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let Some(end) = self.end else { return Err(LaunchError::SupervisorLost) };
+        let stopped = self.timed_out || self.cancelled || self.overflowed;
+        if expects_stage && self.applied.is_none() && !stopped {
+            return Err(LaunchError::NoSandbox {
+                exit: exit_of(end),
+                words: last_line(&self.stderr),
+            });
+        }
+        let evidence = match &self.applied {
+            Some(applied) => measured(evidence, applied),
+            None => evidence,
+        };
+        Ok(Finished {
+            exit: exit_of(self.tool_end.unwrap_or(end)),
+            stdout: self.stdout,
+            stderr: self.stderr,
+            timed_out: self.timed_out,
+            cancelled: self.cancelled,
+            overflowed: self.overflowed,
+            leftovers: self.leftovers,
+            duration,
+            evidence,
+        })
+    }
+}
+
+const fn exit_of(end: End) -> Exit {
+    match end {
+        End::Code(code) => Exit::Code(code),
+        End::Signal(signal) => Exit::Signal(signal),
+    }
+}
+
+fn last_line(stream: &Captured) -> String {
+    stream
+        .text()
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// Puts what the stage measured in the place of what the backend hoped for.
+fn measured(mut evidence: SandboxEvidence, applied: &Applied) -> SandboxEvidence {
+    let has_landlock =
+        applied.landlock.as_ref().is_some_and(|landlock| landlock.enforced != Enforced::None);
+    if evidence.tier == Tier::NamespacesLandlock && !has_landlock {
+        evidence.tier = Tier::Namespaces;
+    }
+    let details = evidence.details.get_or_insert_default();
+    details.spawns = 1;
+    details.landlock.clone_from(&applied.landlock);
+    for (name, value) in &applied.rlimits {
+        let name = match name {
+            Rlimit::Core => "core",
+            Rlimit::FileSize => "file_size",
+            Rlimit::Processes => "processes",
+        };
+        details.limits.insert(name.to_owned(), Some(*value));
+    }
+    details.notices.extend(applied.notes.iter().map(|note| {
+        let (subject, words) = note.split_once(": ").unwrap_or(("sandbox", note));
+        Notice::new(subject, words)
+    }));
+    evidence
+}
+
+/// Replaces this process with a command: environment, descriptors, session and standard input unchanged. The control of `ash sandbox run`.
+///
+/// Returns only if that fails.
+pub fn exec_unconfined(argv: &[OsString]) -> io::Error {
+    let Some((program, arguments)) = argv.split_first() else {
+        return io::Error::new(io::ErrorKind::InvalidInput, "there is no command");
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(arguments);
+    replace(command)
+}
+
+/// The standard library gives the command the default SIGPIPE back, which it ignores in Rust programs.
+#[cfg(unix)]
+fn replace(mut command: std::process::Command) -> io::Error {
+    std::os::unix::process::CommandExt::exec(&mut command)
+}
+
+/// Elsewhere a process cannot be replaced: it is started, and its exit code becomes ours.
+#[cfg(not(unix))]
+fn replace(mut command: std::process::Command) -> io::Error {
+    match command.status() {
+        #[expect(clippy::exit, reason = "stands in for exec")]
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
 }

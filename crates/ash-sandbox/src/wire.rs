@@ -8,22 +8,27 @@
 //! when ash's end closes, the supervisor ends the tree; when the stage's end closes without [`StageReport::Failed`], the stage has
 //! become the tool. It is replaced by `/dev/null` before the tool runs.
 
+mod frame;
+mod text;
+
 use std::ffi::OsString;
 
 use ash_model::evidence::LandlockEvidence;
 use serde::{Deserialize, Serialize};
 
-/// The longest frame either side accepts.
-pub(crate) const MAX_FRAME: u32 = 16 << 20;
+pub(crate) use frame::{FrameError, Frames, send};
 
 /// ash → supervisor, once.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct SupervisorSpec {
     /// The command to start: the backend's program, or the stage itself.
+    #[serde(with = "text::list")]
     pub(crate) argv: Vec<OsString>,
     /// Its whole environment. The supervisor's own is never inherited.
+    #[serde(with = "text::pairs")]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// Its working directory.
+    #[serde(with = "text::one")]
     pub(crate) cwd: OsString,
     /// What the stage inside must apply. `None`: mode off, `argv` is the tool itself.
     pub(crate) stage: Option<StageSpec>,
@@ -46,10 +51,13 @@ pub(crate) enum Order {
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct StageSpec {
     /// The tool: an absolute program path as seen inside, then its arguments.
+    #[serde(with = "text::list")]
     pub(crate) argv: Vec<OsString>,
     /// The tool's whole environment.
+    #[serde(with = "text::pairs")]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// The tool's working directory, as seen inside.
+    #[serde(with = "text::one")]
     pub(crate) cwd: OsString,
     /// What sockets the tool may make.
     pub(crate) sockets: Sockets,
@@ -77,14 +85,19 @@ pub(crate) enum Sockets {
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq, Default)]
 pub(crate) struct LandlockSpec {
     /// Read and execute beneath.
+    #[serde(with = "text::list")]
     pub(crate) read: Vec<OsString>,
     /// Read only, no execute.
+    #[serde(with = "text::list")]
     pub(crate) read_data: Vec<OsString>,
     /// List the directories, read no file.
+    #[serde(with = "text::list")]
     pub(crate) list: Vec<OsString>,
     /// Everything but device nodes beneath.
+    #[serde(with = "text::list")]
     pub(crate) write: Vec<OsString>,
     /// Device nodes and single files to read and write, such as `/dev/null`.
+    #[serde(with = "text::list")]
     pub(crate) write_files: Vec<OsString>,
     /// Refuse TCP bind and connect where the kernel can (ABI 4).
     pub(crate) no_tcp: bool,
@@ -136,7 +149,7 @@ pub(crate) struct Applied {
     pub(crate) landlock: Option<LandlockEvidence>,
     /// Limits that are in force.
     pub(crate) rlimits: Vec<(Rlimit, u64)>,
-    /// Things this kernel could not do, in words.
+    /// What is worth telling, each as `subject: words`.
     pub(crate) notes: Vec<String>,
 }
 
@@ -166,4 +179,56 @@ pub(crate) enum SupervisorReport {
         /// Processes that had to be killed after it ended.
         leftovers: u32,
     },
+}
+
+/// What `ash __confine probe` tries, run as the tool of a sandbox that is being judged. One JSON argument.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct ProbeTask {
+    /// Files that exist outside and must not be readable.
+    #[serde(with = "text::list")]
+    pub(crate) unreadable: Vec<OsString>,
+    /// Directories in which no file may be made.
+    #[serde(with = "text::list")]
+    pub(crate) unwritable: Vec<OsString>,
+    /// Directories in which a file must be makeable: the control.
+    #[serde(with = "text::list")]
+    pub(crate) writable: Vec<OsString>,
+}
+
+/// What `ash __confine probe` prints on standard output, as one line of JSON.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct ProbeFindings {
+    /// Those of [`ProbeTask::unreadable`] that could be read.
+    #[serde(with = "text::list")]
+    pub(crate) read: Vec<OsString>,
+    /// Those of [`ProbeTask::unwritable`] in which a file could be made.
+    #[serde(with = "text::list")]
+    pub(crate) wrote: Vec<OsString>,
+    /// Those of [`ProbeTask::writable`] in which none could.
+    #[serde(with = "text::list")]
+    pub(crate) refused: Vec<OsString>,
+    /// Whether a Unix socket could be made.
+    pub(crate) unix_socket: bool,
+    /// Whether a stream socketpair could be made: it must.
+    pub(crate) socketpair: bool,
+}
+
+impl ProbeFindings {
+    /// The first thing that shows the sandbox does not hold, or holds too much.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let shown = |path: &OsString| path.to_string_lossy().into_owned();
+        if let Some(path) = self.read.first() {
+            return Some(format!("`{}` can be read inside", shown(path)));
+        }
+        if let Some(path) = self.wrote.first() {
+            return Some(format!("`{}` can be written inside", shown(path)));
+        }
+        if let Some(path) = self.refused.first() {
+            return Some(format!("`{}` cannot be written inside", shown(path)));
+        }
+        if self.unix_socket {
+            return Some("a Unix socket can be made inside".to_owned());
+        }
+        (!self.socketpair).then(|| "no socketpair can be made inside".to_owned())
+    }
 }

@@ -1,0 +1,177 @@
+//! The last stage: restricts itself, step by step, then becomes the tool (or its parent).
+//!
+//! A step that fails is reported, and nothing runs.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this is where a sandboxed tool replaces the stage, or is started as its child"
+)]
+
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::{
+        net::UnixStream,
+        process::{CommandExt as _, ExitStatusExt as _},
+    },
+    path::Path,
+    process::Command,
+};
+
+use rustix::process::{Signal, WaitOptions};
+
+use super::{CANNOT_EXEC, FAILED, NOT_FOUND, privileges, ruleset, seccomp};
+use crate::wire::{Applied, End, Frames, StageReport, StageSpec, send};
+
+/// A step that failed, by name.
+struct Failed {
+    step: &'static str,
+    reason: String,
+}
+
+fn at<T>(step: &'static str, result: Result<T, String>) -> Result<T, Failed> {
+    result.map_err(|reason| Failed { step, reason })
+}
+
+/// Descriptors cannot be closed one by one without `unsafe`; an exec of the stage itself closes them all. Returns only when that fails.
+pub(super) fn reopen(stage: &str, sealed: &str) -> io::Error {
+    privileges::seal();
+    Command::new("/proc/self/exe").args([super::MARK, stage, sealed]).exec()
+}
+
+/// Runs the stage; returns the exit code when there is nothing to become.
+pub(super) fn run() -> i32 {
+    // Before the specification is read: if the supervisor dies earlier, there is none to read; if it dies later, this signal ends the tool.
+    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
+        return complain(&format!("cannot ask to die with the supervisor: {error}"));
+    }
+    let mut socket = match privileges::take_stdin() {
+        Ok(socket) => UnixStream::from(socket),
+        Err(reason) => return complain(&reason),
+    };
+    let spec: StageSpec = match Frames::default().wait(&mut socket) {
+        Ok(spec) => spec,
+        Err(error) => return complain(&error.to_string()),
+    };
+    match restrict(&spec) {
+        Ok(applied) => start(&spec, applied, &mut socket),
+        Err(Failed { step, reason }) => {
+            drop(send(&mut socket, &StageReport::Failed { step: step.to_owned(), reason }));
+            FAILED
+        }
+    }
+}
+
+/// Something is wrong before the supervisor can be told: it sees the exit code, the operator the reason.
+fn complain(reason: &str) -> i32 {
+    super::refuse(&format!("cannot confine: {reason}"))
+}
+
+/// Every restriction, in the order in which each is still possible.
+fn restrict(spec: &StageSpec) -> Result<Applied, Failed> {
+    let mut notes = Vec::new();
+    privileges::default_dispositions();
+    at("session", privileges::new_session())?;
+    notes.extend(at("keyring", privileges::new_keyring())?);
+    let rlimits = at("limits", privileges::limit(&spec.rlimits))?;
+    at("capabilities", privileges::drop_capabilities())?;
+    at("no_new_privs", rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string()))?;
+    let landlock = match &spec.landlock {
+        Some(ruleset) => {
+            let restricted = at("landlock", ruleset::restrict(ruleset))?;
+            notes.extend(restricted.notes);
+            Some(restricted.evidence)
+        }
+        None => None,
+    };
+    let abi = landlock.as_ref().map_or(0, |evidence| evidence.abi);
+    if spec.landlock_alone {
+        if abi == 0 {
+            return Err(Failed {
+                step: "landlock",
+                reason: "there is no other wall, and this kernel has no Landlock".to_owned(),
+            });
+        }
+        notes.push("metadata: inert".to_owned());
+    }
+    at(
+        "directory",
+        rustix::process::chdir(spec.cwd.as_os_str())
+            .map_err(|error| format!("cannot enter `{}`: {error}", Path::new(&spec.cwd).display())),
+    )?;
+    let options = seccomp::Options {
+        sockets: spec.sockets,
+        landlock_alone: spec.landlock_alone,
+        landlock_abi: abi,
+    };
+    at("filter", seccomp::install(&options))?;
+    Ok(Applied { landlock, rlimits, notes })
+}
+
+/// Becomes the tool, or starts it and waits for it.
+fn start(spec: &StageSpec, applied: Applied, socket: &mut UnixStream) -> i32 {
+    let Some((program, arguments)) =
+        spec.argv.split_first().filter(|(program, _)| Path::new(program).is_absolute())
+    else {
+        let reason = "the program is not an absolute path".to_owned();
+        drop(send(socket, &StageReport::Failed { step: "program".to_owned(), reason }));
+        return FAILED;
+    };
+    if send(socket, &StageReport::Applied(applied)).is_err() {
+        // Nobody is there to supervise it.
+        return FAILED;
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
+    if spec.stay {
+        stay(program, command, socket)
+    } else {
+        cannot_exec(program, &command.exec(), socket)
+    }
+}
+
+fn cannot_exec(program: &OsStr, error: &io::Error, socket: &mut UnixStream) -> i32 {
+    let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXEC };
+    let path = Path::new(program);
+    let reason = if code == NOT_FOUND && path.exists() {
+        format!(
+            "cannot run `{}`: its interpreter does not exist inside the sandbox",
+            path.display()
+        )
+    } else {
+        format!("cannot run `{}`: {error}", path.display())
+    };
+    drop(send(socket, &StageReport::CannotExec { code, reason }));
+    code
+}
+
+/// Stays the tool's parent, and says how it ended: in a PID namespace nobody outside can see that.
+fn stay(program: &OsStr, mut command: Command, socket: &mut UnixStream) -> i32 {
+    if let Err(reason) = privileges::hide_from_child() {
+        drop(send(socket, &StageReport::Failed { step: "stage".to_owned(), reason }));
+        return FAILED;
+    }
+    let child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => return cannot_exec(program, &error, socket),
+    };
+    let child = child.id().cast_signed();
+    loop {
+        // As the first process of a namespace the stage also collects orphans.
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_pid() == child => {
+                let status = std::process::ExitStatus::from_raw(status.as_raw());
+                let end = status
+                    .signal()
+                    .map_or_else(|| End::Code(status.code().unwrap_or(FAILED)), End::Signal);
+                drop(send(socket, &StageReport::Ended(end)));
+                return match end {
+                    End::Code(code) => code,
+                    End::Signal(signal) => 128 + signal,
+                };
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return FAILED,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The steps of the last stage that are not Landlock or seccomp: descriptors, session, keyring, limits, capabilities.
+
+use std::{
+    fs::{File, OpenOptions},
+    io,
+    os::fd::{AsFd as _, OwnedFd},
+};
+
+use rustix::{
+    process::{DumpableBehavior, Resource},
+    thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets},
+};
+
+use crate::wire::Rlimit;
+
+/// Whether a descriptor other than the three standard ones is open: one that a backend, or whoever started ash, left behind.
+pub(super) fn strays() -> bool {
+    close_fds::iter_open_fds(3).next().is_some()
+}
+
+/// Marks every descriptor but the three standard ones to be closed by the next exec.
+pub(super) fn seal() {
+    close_fds::set_fds_cloexec(3, &[]);
+}
+
+/// Takes the supervisor's socket away from descriptor 0 and leaves `/dev/null` there, read-only.
+pub(super) fn take_stdin() -> Result<OwnedFd, String> {
+    let socket = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| format!("descriptor 0 is not the supervisor's socket: {error}"))?;
+    let null =
+        File::open("/dev/null").map_err(|error| format!("cannot open `/dev/null`: {error}"))?;
+    rustix::stdio::dup2_stdin(&null)
+        .map_err(|error| format!("cannot replace standard input: {error}"))?;
+    Ok(socket)
+}
+
+/// A session of its own has no controlling terminal to type into or to signal from.
+pub(super) fn new_session() -> Result<(), String> {
+    match rustix::process::setsid() {
+        Ok(_) => {}
+        // Already the leader of a session: the backend made one.
+        Err(rustix::io::Errno::PERM)
+            if rustix::process::getsid(None) == Ok(rustix::process::getpid()) => {}
+        Err(error) => return Err(format!("cannot start a new session: {error}")),
+    }
+    match OpenOptions::new().read(true).open("/dev/tty") {
+        Ok(_) => Err("a controlling terminal is still attached".to_owned()),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Leaves the session keyring ash was started with, which may hold secrets. Where the call does not exist or is refused, by a container's
+/// filter say, the tool cannot use it either: the filter installed later refuses the whole family.
+pub(super) fn new_keyring() -> Result<Option<String>, String> {
+    match keyutils::Keyring::join_anonymous_session() {
+        Ok(_) => Ok(None),
+        Err(error) if matches!(error.0, libc::ENOSYS | libc::EPERM | libc::EACCES) => Ok(Some(
+            "keyring: not renewed, because keyrings are refused here to everybody".to_owned(),
+        )),
+        Err(error) => Err(format!("cannot join a fresh session keyring: {error}")),
+    }
+}
+
+/// Sets limits, never above what is allowed, and returns those in force.
+pub(super) fn limit(wanted: &[(Rlimit, u64)]) -> Result<Vec<(Rlimit, u64)>, String> {
+    let mut set = Vec::new();
+    for &(name, value) in wanted {
+        let resource = match name {
+            Rlimit::Core => Resource::Core,
+            Rlimit::FileSize => Resource::Fsize,
+            Rlimit::Processes => Resource::Nproc,
+        };
+        let value = rustix::process::getrlimit(resource)
+            .maximum
+            .map_or(value, |maximum| maximum.min(value));
+        let limit = rustix::process::Rlimit { current: Some(value), maximum: Some(value) };
+        rustix::process::setrlimit(resource, limit)
+            .map_err(|error| format!("cannot limit {name:?} to {value}: {error}"))?;
+        set.push((name, value));
+    }
+    Ok(set)
+}
+
+/// Gives up every capability and the means to get one back: the bounding set, the ambient set, and uid 0's own.
+pub(super) fn drop_capabilities() -> Result<(), String> {
+    let is_root = rustix::process::geteuid().is_root() || rustix::process::getuid().is_root();
+    let before = rustix::thread::capabilities(None)
+        .map_err(|error| format!("cannot read the capabilities: {error}"))?;
+    let may_drop_bounding = before.effective.contains(CapabilitySet::SETPCAP);
+    if may_drop_bounding {
+        for capability in bounding_set() {
+            rustix::thread::remove_capability_from_bounding_set(capability).map_err(|error| {
+                format!("cannot drop a capability from the bounding set: {error}")
+            })?;
+        }
+        // Uid 0 gets nothing on exec, and setuid changes nothing. The bits are locked.
+        let bits = CapabilitiesSecureBits::NO_ROOT
+            | CapabilitiesSecureBits::NO_ROOT_LOCKED
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+            | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+        rustix::thread::set_capabilities_secure_bits(bits)
+            .map_err(|error| format!("cannot set the secure bits: {error}"))?;
+    }
+    // Kernels before 4.3 have no ambient set.
+    match rustix::thread::clear_ambient_capability_set() {
+        Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+        Err(error) => return Err(format!("cannot clear the ambient capabilities: {error}")),
+    }
+    let none = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::set_capabilities(None, none)
+        .map_err(|error| format!("cannot drop the capabilities: {error}"))?;
+    let after = rustix::thread::capabilities(None)
+        .map_err(|error| format!("cannot read the capabilities: {error}"))?;
+    if after != none {
+        return Err("some capabilities are still there".to_owned());
+    }
+    // For another uid no_new_privs is enough: nothing it can exec adds one. Uid 0 would be granted the bounding set.
+    if is_root && bounding_set().next().is_some() {
+        return Err(
+            "uid 0 keeps a capability bounding set it may not drop; run ash as an ordinary user"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+fn bounding_set() -> impl Iterator<Item = CapabilitySet> {
+    (0..64)
+        .map(|bit| CapabilitySet::from_bits_retain(1 << bit))
+        .filter(|capability| rustix::thread::capability_is_in_bounding_set(*capability) == Ok(true))
+}
+
+/// Hides this process's memory and descriptors from a tool of the same user.
+pub(super) fn hide_from_child() -> Result<(), String> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| format!("cannot hide the stage from the tool: {error}"))
+}
+
+/// Makes signals that whoever started ash ignored end the tool again: an ignored signal stays ignored across exec, a handled one does not.
+pub(super) fn default_dispositions() {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return };
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0);
+    for signal in (1..32).filter(|signal| ignored & (1 << (signal - 1)) != 0) {
+        // Refused only for signals that cannot be handled, which cannot be ignored either.
+        if !signal_hook::consts::FORBIDDEN.contains(&signal) {
+            drop(signal_hook::flag::register(signal, std::sync::Arc::default()));
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Running a command under the supervisor: one loop over its socket and both pipes.
+//!
+//! The end is the supervisor's word that no process is left. End of file on a pipe means nothing: a process that escaped the tree could hold it open for ever.
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "starts the supervisor")]
+
+use std::{
+    collections::BTreeSet,
+    io::{self, PipeReader, Read as _},
+    os::{
+        fd::{AsFd as _, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
+    process::{Child, Command},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+
+use super::{Captures, LaunchError, Outcome, Request, Stdio, capture::Stream};
+use crate::{
+    confine::{MARK, SUPERVISE, tree},
+    wire::{Frames, Order, StageReport, SupervisorReport, SupervisorSpec, send},
+};
+
+/// Between SIGTERM and SIGKILL when the operator interrupts.
+const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
+
+/// Process numbers of the live supervisors of all threads. Held while one is started and while orphans are ended, so that a supervisor is
+/// never mistaken for an orphan.
+static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
+
+fn supervisors() -> MutexGuard<'static, BTreeSet<i32>> {
+    SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a command to the end of its tree.
+pub(super) fn run(
+    exe: &Path,
+    spec: &SupervisorSpec,
+    request: &Request<'_>,
+    on_line: &mut dyn FnMut(&str),
+) -> Result<Outcome, LaunchError> {
+    let cannot =
+        |reason: String| LaunchError::Supervisor { program: exe.display().to_string(), reason };
+    let (mut socket, theirs) = UnixStream::pair().map_err(|error| cannot(error.to_string()))?;
+    let mut command = Command::new(exe);
+    command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
+    let pipes = match request.stdio {
+        Stdio::Capture(captures) => {
+            Some(Pipes::attach(&mut command, captures).map_err(|error| cannot(error.to_string()))?)
+        }
+        Stdio::Inherit => None,
+    };
+    let supervisor = Supervisor::start(command).map_err(|error| cannot(error.to_string()))?;
+    // A supervisor that dies before it reads this is noticed by the loop.
+    drop(send(&mut socket, spec));
+    socket.set_nonblocking(true).map_err(|error| cannot(error.to_string()))?;
+    let mut run = Run {
+        socket,
+        reports: Frames::default(),
+        pipes,
+        outcome: Outcome::default(),
+        stop_sent: false,
+        kill_at: None,
+        over: false,
+    };
+    run.attend(request, on_line);
+    let is_lost = run.outcome.end.is_none() && run.outcome.error.is_none();
+    supervisor.finish(is_lost);
+    if let Some(pipes) = run.pipes.take() {
+        (run.outcome.stdout, run.outcome.stderr) = pipes.finish(on_line);
+    }
+    Ok(run.outcome)
+}
+
+/// A live supervisor process.
+struct Supervisor {
+    child: Child,
+}
+
+impl Supervisor {
+    fn start(mut command: Command) -> io::Result<Self> {
+        let mut live = supervisors();
+        // If a supervisor is killed, what it had started comes to this process, which then ends it.
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        let child = command.spawn()?;
+        live.insert(child.id().cast_signed());
+        Ok(Self { child })
+    }
+
+    /// Collects it. `is_lost`: it never said that its tree is gone.
+    fn finish(mut self, is_lost: bool) {
+        if is_lost {
+            drop(self.child.kill());
+        }
+        // Fails only where ash was started with SIGCHLD ignored, and then there is nothing to collect.
+        drop(self.child.wait());
+        let mut live = supervisors();
+        live.remove(&self.child.id().cast_signed());
+        if is_lost {
+            tree::end_orphans(&live);
+        }
+    }
+}
+
+/// The reading ends of a command's output.
+struct Pipes {
+    readers: [Option<PipeReader>; 2],
+    streams: [Stream; 2],
+    limit: u64,
+}
+
+impl Pipes {
+    fn attach(command: &mut Command, captures: Captures) -> io::Result<Self> {
+        let (stdout, to_stdout) = io::pipe()?;
+        let (stderr, to_stderr) = io::pipe()?;
+        for reader in [&stdout, &stderr] {
+            rustix::io::ioctl_fionbio(reader, true)?;
+        }
+        command.stdout(to_stdout).stderr(to_stderr);
+        Ok(Self {
+            readers: [Some(stdout), Some(stderr)],
+            streams: [Stream::new(captures.keep), Stream::new(captures.keep)],
+            limit: captures.total,
+        })
+    }
+
+    /// Reads what is there, a bounded amount of it so that a flood does not starve the rest of the loop. Says whether anything was.
+    fn read(&mut self, rounds: usize, on_line: &mut dyn FnMut(&str)) -> bool {
+        let mut buffer = vec![0; 64 << 10];
+        let mut any = false;
+        for (reader, stream) in self.readers.iter_mut().zip(&mut self.streams) {
+            for _ in 0..rounds {
+                let Some(pipe) = reader else { break };
+                match pipe.read(&mut buffer) {
+                    Ok(0) => *reader = None,
+                    Ok(read) => {
+                        stream.push(&buffer[..read], on_line);
+                        any = true;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                    Err(_) => *reader = None,
+                }
+            }
+        }
+        any
+    }
+
+    fn overflows(&self) -> bool {
+        self.streams.iter().map(|stream| stream.captured.total).sum::<u64>() > self.limit
+    }
+
+    fn finish(
+        self,
+        on_line: &mut dyn FnMut(&str),
+    ) -> (ash_model::tool::Captured, ash_model::tool::Captured) {
+        let [stdout, stderr] = self.streams;
+        (stdout.finish(on_line), stderr.finish(on_line))
+    }
+}
+
+/// One command being attended to.
+struct Run {
+    socket: UnixStream,
+    reports: Frames,
+    pipes: Option<Pipes>,
+    outcome: Outcome,
+    stop_sent: bool,
+    kill_at: Option<Instant>,
+    over: bool,
+}
+
+impl Run {
+    fn attend(&mut self, request: &Request<'_>, on_line: &mut dyn FnMut(&str)) {
+        let timeout_at = request.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        while !self.over {
+            self.wait(request, timeout_at);
+            if let Some(pipes) = &mut self.pipes {
+                pipes.read(4, on_line);
+                if pipes.overflows() && !self.outcome.overflowed {
+                    self.outcome.overflowed = true;
+                    self.order(Order::Kill);
+                }
+            }
+            self.read_reports();
+            self.enforce(request, timeout_at);
+        }
+        // What was written before the end is still in the pipes; they are finite, as the writers are gone.
+        if let Some(pipes) = &mut self.pipes {
+            while pipes.read(1, on_line) && !pipes.overflows() {}
+        }
+    }
+
+    fn wait(&self, request: &Request<'_>, timeout_at: Option<Instant>) {
+        let mut polled = vec![PollFd::new(&self.socket, PollFlags::IN)];
+        if let Some(pipes) = &self.pipes {
+            polled.extend(
+                pipes
+                    .readers
+                    .iter()
+                    .flatten()
+                    .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
+            );
+        }
+        let mut until = self.kill_at;
+        if !self.outcome.timed_out {
+            until = until.into_iter().chain(timeout_at).min();
+        }
+        if !self.outcome.cancelled {
+            match request.cancel.wake() {
+                Some(wake) => polled.push(PollFd::from_borrowed_fd(wake, PollFlags::IN)),
+                None => {
+                    until =
+                        until.into_iter().chain([Instant::now() + Duration::from_millis(50)]).min()
+                }
+            }
+        }
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        // An interrupted wait is another turn of the loop.
+        let _ = rustix::event::poll(&mut polled, timeout.as_ref());
+    }
+
+    /// Sends what time and operator demand.
+    fn enforce(&mut self, request: &Request<'_>, timeout_at: Option<Instant>) {
+        let now = Instant::now();
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        if is_due(timeout_at) && !self.outcome.timed_out && !self.over {
+            self.outcome.timed_out = true;
+            self.stop();
+        }
+        if request.cancel.is_cancelled() && !self.outcome.cancelled && !self.over {
+            self.outcome.cancelled = true;
+            self.stop();
+            self.kill_at = Some(now + INTERRUPT_GRACE);
+        }
+        if is_due(self.kill_at) {
+            self.kill_at = None;
+            self.order(Order::Kill);
+        }
+    }
+
+    fn stop(&mut self) {
+        if !std::mem::replace(&mut self.stop_sent, true) {
+            self.order(Order::Stop);
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        // Some tens of bytes into an empty buffer; if the supervisor is gone, the socket says so next.
+        drop(send(&mut self.socket, &order));
+    }
+
+    fn read_reports(&mut self) {
+        if self.reports.fill(&mut self.socket).is_err() {
+            self.over = true;
+        }
+        while let Ok(Some(report)) = self.reports.next::<SupervisorReport>() {
+            self.take(report);
+        }
+        self.over |= self.reports.closed();
+    }
+
+    fn take(&mut self, report: SupervisorReport) {
+        let outcome = &mut self.outcome;
+        match report {
+            SupervisorReport::Stage(StageReport::Applied(applied)) => {
+                outcome.applied = Some(applied)
+            }
+            SupervisorReport::Stage(StageReport::Failed { step, reason }) => {
+                outcome.error = Some(LaunchError::Restriction { step, reason })
+            }
+            SupervisorReport::Stage(StageReport::CannotExec { code, reason }) => {
+                outcome.error = Some(LaunchError::CannotExec { code, reason })
+            }
+            SupervisorReport::Stage(StageReport::Ended(end)) => outcome.tool_end = Some(end),
+            SupervisorReport::CannotStart { reason } => {
+                outcome.error = Some(LaunchError::CannotStart { reason });
+                self.over = true;
+            }
+            SupervisorReport::Done { end, leftovers } => {
+                (outcome.end, outcome.leftovers) = (Some(end), leftovers);
+                self.over = true;
+            }
+        }
+    }
+}
