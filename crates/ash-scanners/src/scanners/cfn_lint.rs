@@ -5,7 +5,7 @@
 //! is the tool's own kind of suppression and obeyed. Its arguments are glob patterns, so file names are escaped. Usage errors and
 //! crashes exit 1; findings set the bits 2, 4 and 8.
 
-use std::path::Path;
+use std::{ffi::OsString, path::Path};
 
 use ash_model::{
     finding::Finding,
@@ -26,6 +26,8 @@ use crate::{
     templates::templates,
 };
 
+/// A configuration that says nothing.
+const CONFIG: &str = "cfn-lint.config.yaml";
 /// Rules that say a template was not looked at: it does not parse, its transform failed, a check broke, it is not there.
 const NOT_EVALUATED: [&str; 4] = ["E0000", "E0001", "E0002", "E0003"];
 
@@ -112,14 +114,14 @@ fn targets<'s>(site: &Site<'s>) -> (Vec<&'s RelPath>, Renamed) {
 
 fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<Vec<ToolCall>, Plan> {
     let options = Options::of(site);
-    let config = options.text("config_file")?.unwrap_or("/dev/null");
+    let config = options.text("config_file")?.map_or_else(|| site.results.join(CONFIG).into(), OsString::from);
     let lists =
         [("--regions", options.list("regions")?), ("--ignore-checks", options.list("ignore_checks")?), ("--include-checks", options.list("include_checks")?)];
     let plain = templates.iter().filter(|file| is_plain(file)).map(|file| site.source.join(file.as_path()));
     let paths: Vec<_> = plain.chain(renamed.names().map(|(copy, _)| site.results.join(copy.as_path()))).collect();
     let calls = groups(paths, |path| path.as_os_str().len()).into_iter().enumerate().map(|(number, paths)| {
         let mut call = ToolCall::new(Program::Tool("cfn-lint"), &format!("cfn-lint-{number}"))
-            .args(["--format", "sarif", "--config-file", config])
+            .args(["--format".into(), "sarif".into(), "--config-file".into(), config.clone()])
             .args([joined("--output-file=", site.results.join(report(number)))]);
         for (flag, values) in lists.iter().filter(|(_, values)| !values.is_empty()) {
             call = call.args([*flag]).args(values.iter().copied());
@@ -130,6 +132,7 @@ fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<V
         // Any sum of 2 (errors), 4 (warnings) and 8 (informational).
         call.accepts = (0..16).step_by(2).collect();
         if number == 0 {
+            call.inputs = vec![(own(CONFIG), b"{}\n".to_vec())];
             renamed.write_for(&mut call);
         }
         call
@@ -138,7 +141,7 @@ fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<V
 }
 
 /// The path as a pattern of Python's `glob` that matches only itself.
-fn escaped(path: &Path) -> std::ffi::OsString {
+fn escaped(path: &Path) -> OsString {
     let mut pattern = vec![];
     for byte in path.as_os_str().as_encoded_bytes() {
         if b"*?[".contains(byte) { pattern.extend([b'[', *byte, b']']) } else { pattern.push(*byte) }
@@ -171,10 +174,10 @@ mod tests {
         let calls = run(&CfnLint, &tree);
         assert_eq!(
             tree.words(&calls[0]),
-            "cfn-lint --format sarif --config-file /dev/null --output-file={results}/cfn-lint-0.sarif -- {source}/b [[]1][*][?].yaml {results}/renamed/0/n_.yaml"
+            "cfn-lint --format sarif --config-file {results}/cfn-lint.config.yaml --output-file={results}/cfn-lint-0.sarif -- {source}/b [[]1][*][?].yaml {results}/renamed/0/n_.yaml"
         );
         assert_eq!(calls[0].cwd, Cwd::Root);
-        assert_eq!(calls[0].inputs, [(own("renamed/0/n_.yaml"), TEMPLATE.to_vec())]);
+        assert_eq!(calls[0].inputs, [(own(CONFIG), b"{}\n".to_vec()), (own("renamed/0/n_.yaml"), TEMPLATE.to_vec())]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use ash_model::{
     severity::Severity,
     tool::{Program, ToolCall, ToolOutput},
 };
-use ash_sarif::SeverityFacts;
+use ash_sarif::{Log, SeverityFacts};
 use serde_json::Value;
 
 use crate::{
@@ -63,7 +63,8 @@ impl Scanner for Zizmor {
         let mut completed = HashSet::new();
         for (call, output) in calls {
             outcome::accepted(call, output)?;
-            let log = reading.parse(outcome::stdout(call, output)?)?;
+            let mut log = reading.parse(outcome::stdout(call, output)?)?;
+            name_files_as_given(&mut log);
             let read = sarif::interpreted(reading.convert(site, log));
             all.version = read.version;
             all.findings.extend(read.findings);
@@ -89,6 +90,40 @@ fn severity(facts: &SeverityFacts<'_>) -> Option<Severity> {
         "Informational" => Some(Severity::Info),
         _ => None,
     }
+}
+
+/// Inside a repository zizmor names files relative to the repository, which is not always the scanned directory and not always visible.
+/// What it was given stands in a property beside each location.
+fn name_files_as_given(log: &mut Log) {
+    for result in log.runs.iter_mut().flat_map(|run| run.results.iter_mut().flatten()) {
+        for location in result.locations.iter_mut().flatten() {
+            let given = location.extra.get("logicalLocations").and_then(given_name).map(str::to_owned);
+            let artifact = location.physical_location.as_mut().and_then(|physical| physical.artifact_location.as_mut());
+            if let (Some(given), Some(artifact)) = (given, artifact) {
+                artifact.uri = Some(given);
+            }
+        }
+        result.extra.values_mut().for_each(name_file_as_given);
+    }
+}
+
+fn name_file_as_given(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(name_file_as_given),
+        Value::Object(members) => {
+            let given = members.get("logicalLocations").and_then(given_name).map(str::to_owned);
+            let artifact = members.get_mut("physicalLocation").and_then(|physical| physical.pointer_mut("/artifactLocation/uri"));
+            if let (Some(given), Some(uri)) = (given, artifact) {
+                *uri = Value::String(given);
+            }
+            members.values_mut().for_each(name_file_as_given);
+        }
+        _ => {}
+    }
+}
+
+fn given_name(logical_locations: &Value) -> Option<&str> {
+    logical_locations.pointer("/0/properties/symbolic/key/Local/verbatim_path")?.as_str()
 }
 
 /// `.github/workflows/*.yml` at any depth, and `action.yml`.
@@ -148,6 +183,11 @@ mod tests {
         Tree::new(&[".github/workflows/release.yml", ".github/workflows/triage.yml"])
     }
 
+    /// The recorded log, as if zizmor had been given names relative to the source.
+    fn log() -> String {
+        String::from_utf8(recorded("zizmor/findings.sarif")).unwrap().replace(r#""verbatim_path":"/src/"#, r#""verbatim_path":"./"#)
+    }
+
     fn completed(names: &[&str]) -> Vec<u8> {
         names.iter().flat_map(|name| format!(" INFO audit: zizmor: 🌈 completed {name}\n").into_bytes()).collect()
     }
@@ -174,7 +214,7 @@ mod tests {
     #[test]
     fn the_recorded_log_gives_zizmors_severities_a_band_lower_when_it_is_unsure() {
         let said = completed(&["./.github/workflows/release.yml", "./.github/workflows/triage.yml"]);
-        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), &recorded("zizmor/findings.sarif"), &said, &[])).unwrap();
+        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), log().as_bytes(), &said, &[])).unwrap();
         assert_eq!((read.findings.len(), read.unevaluated.len(), read.version.as_deref()), (14, 0, Some("1.32.0")));
         for finding in &read.findings {
             let says = |name: &str| finding.properties[name].as_str().unwrap().to_owned();
@@ -187,6 +227,14 @@ mod tests {
             assert_eq!(finding.severity, expected, "{:?}", finding.properties);
             assert!(finding.location.as_ref().is_some_and(|at| at.path.as_path().starts_with(".github/workflows")));
         }
+    }
+
+    #[test]
+    fn a_source_inside_a_larger_repository_gets_its_own_paths() {
+        let text = log().replace(r#""uri":".github/"#, r#""uri":"deep/in/a/repository/.github/"#);
+        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), text.as_bytes(), b"", &[])).unwrap();
+        assert!(read.findings.iter().all(|finding| finding.location.as_ref().is_some_and(|at| at.path.as_path().starts_with(".github/workflows"))));
+        assert!(!format!("{:?}", read.findings).contains("deep/in/a/repository"));
     }
 
     #[test]
