@@ -1,5 +1,15 @@
 //! What one spawn may touch: plain data, every path resolved, nothing left to decide.
 
+mod breadth;
+mod program;
+mod resolve;
+pub(crate) mod trace;
+pub(crate) mod tree;
+pub(crate) mod unfold;
+
+#[cfg(test)]
+mod tests;
+
 use std::{ffi::OsString, path::PathBuf};
 
 use ash_model::notice::Notice;
@@ -50,7 +60,14 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { core: 0, file_size: 4 << 30, processes: 4096, tmp: 2 << 30, shm: 1 << 30, home: 512 << 20 }
+        Self {
+            core: 0,
+            file_size: 4 << 30,
+            processes: 4096,
+            tmp: 2 << 30,
+            shm: 1 << 30,
+            home: 512 << 20,
+        }
     }
 }
 
@@ -75,6 +92,8 @@ pub struct Policy {
     pub executable: Vec<PathBuf>,
     /// Below readable paths, yet unreadable: host secrets that uid 0 could read.
     pub hidden: Vec<PathBuf>,
+    /// Those of `hidden` that are directories.
+    pub hidden_dirs: Vec<PathBuf>,
     /// Whether it gets a network.
     pub network: bool,
     /// Whether the scan is offline.
@@ -82,11 +101,16 @@ pub struct Policy {
     /// The whole environment, filtered.
     #[serde(skip)]
     pub environment: Vec<(OsString, OsString)>,
-    /// The real home, which is hidden.
+    /// The directory that is an empty, private home inside: the real home, which that hides, or a name of its own where the real home is
+    /// scanned data or there is none.
     pub home: PathBuf,
+    /// The same as the operator spells it; the value of `HOME` where it is mounted.
+    pub home_spelled: PathBuf,
     /// Where it starts, real.
     pub cwd: PathBuf,
-    /// The real parent of a linked `/etc/resolv.conf`, when there is a network.
+    /// Temporary directories that are empty and private inside, real. One of the three usual ones is missing when it is scanned itself.
+    pub temporaries: Vec<PathBuf>,
+    /// What a linked `/etc/resolv.conf` leads to, when there is a network; part of `read_only`.
     pub resolver: Option<PathBuf>,
     /// Whether ash runs as uid 0: then Landlock is mandatory everywhere.
     pub as_root: bool,
@@ -94,6 +118,16 @@ pub struct Policy {
     pub limits: Limits,
     /// What was skipped or narrowed, and why.
     pub notices: Vec<Notice>,
+    /// Readable directories that contain something hidden, as their parts: for backends that cannot mount over it.
+    pub(crate) unfolded: Vec<unfold::Unfolded>,
+    /// Lock files of uv's tool directories (sandbox-exec only: writable).
+    pub uv_locks: Vec<PathBuf>,
+    /// Variables set under sandbox-exec only, last.
+    pub sandbox_exec_env: Vec<(String, String)>,
+    /// The variable that says where a self-unpacking tool unpacks itself (sandbox-exec only).
+    pub unpack_dir_env: Option<String>,
+    /// The tool reads the system's root certificates itself (macOS).
+    pub system_trust_roots: bool,
 }
 
 /// Why there is no policy, hence no spawn.
@@ -103,6 +137,14 @@ pub enum PolicyError {
     #[error("the results directory `{path}` is a symlink or is reached through one")]
     LinkedResults {
         /// The offending path.
+        path: String,
+    },
+    /// Everything would be readable.
+    #[error(
+        "`{path}` is the whole file system, which a sandbox cannot hide: scan a directory below it, or use `--sandbox off`"
+    )]
+    WholeSystem {
+        /// The scanned directory.
         path: String,
     },
     /// A path cannot be looked at.

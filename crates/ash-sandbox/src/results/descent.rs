@@ -15,7 +15,8 @@ use rustix::{
 };
 
 /// How a directory of the tree is opened.
-pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(crate) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A position in the tree.
 #[derive(Debug)]
@@ -61,7 +62,9 @@ impl Descent {
     }
 
     /// The names in this directory, and what each is, never following a link.
-    pub(crate) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<(OsString, Stat)>> + use<'_>> {
+    pub(crate) fn entries(
+        &self,
+    ) -> io::Result<impl Iterator<Item = io::Result<(OsString, Stat)>> + use<'_>> {
         let entries = Dir::read_from(&self.here)?;
         Ok(entries.filter_map(|entry| match entry {
             Ok(entry) if entry.file_name() == c"." || entry.file_name() == c".." => None,
@@ -105,7 +108,12 @@ pub(crate) fn make_accessible(dir: BorrowedFd<'_>) -> io::Result<bool> {
 #[cfg(target_os = "linux")]
 pub(crate) fn repair(parent: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> io::Result<()> {
     use std::os::fd::AsRawFd;
-    let handle = rustix::fs::openat(parent, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    let handle = rustix::fs::openat(
+        parent,
+        name,
+        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?;
     if file_type(&rustix::fs::fstat(&handle)?) == FileType::Symlink {
         return Err(Errno::LOOP.into());
     }
@@ -122,7 +130,10 @@ pub(crate) fn file_type(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-#[cfg_attr(target_os = "linux", expect(clippy::useless_conversion, reason = "the types differ between systems"))]
+#[cfg_attr(
+    target_os = "linux",
+    expect(clippy::useless_conversion, reason = "the types differ between systems")
+)]
 pub(crate) fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev.into(), stat.st_ino.into())
 }

@@ -92,7 +92,10 @@ impl ResultsDir {
     /// # Errors
     /// When it is no directory or cannot be opened.
     pub fn open_operators(path: &Path) -> io::Result<Self> {
-        Self::from_fd(rustix::fs::open(path, DIRECTORY - OFlags::NOFOLLOW, Mode::empty())?, path.to_owned())
+        Self::from_fd(
+            rustix::fs::open(path, DIRECTORY - OFlags::NOFOLLOW, Mode::empty())?,
+            path.to_owned(),
+        )
     }
 
     /// Makes a fresh one, private to the user, in a directory for temporary files. It stays until somebody removes it.
@@ -100,7 +103,10 @@ impl ResultsDir {
     /// # Errors
     /// When it cannot be made.
     pub fn fresh(temp: &Path) -> io::Result<Self> {
-        let path = temp.join(format!("ash-results-{}", unguessable().to_string_lossy().trim_start_matches(".ash-")));
+        let path = temp.join(format!(
+            "ash-results-{}",
+            unguessable().to_string_lossy().trim_start_matches(".ash-")
+        ));
         rustix::fs::mkdir(&path, Mode::RWXU)?;
         Self::open(&path)
     }
@@ -136,12 +142,22 @@ impl ResultsDir {
     ///
     /// # Errors
     /// As there, and those of `render`.
-    pub fn write_with(&self, path: &RelPath, render: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub fn write_with(
+        &self,
+        path: &RelPath,
+        render: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
         let (parent, name) = self.parent_of(path, true)?;
         let temporary = unguessable();
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = BufWriter::with_capacity(1 << 16, File::from(rustix::fs::openat(&parent, &temporary, flags, Mode::from_raw_mode(0o666))?));
-        let written = render(&mut file).and_then(|()| file.flush()).and_then(|()| Ok(rustix::fs::renameat(&parent, &temporary, &parent, name)?));
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut file = BufWriter::with_capacity(
+            1 << 16,
+            File::from(rustix::fs::openat(&parent, &temporary, flags, Mode::from_raw_mode(0o666))?),
+        );
+        let written = render(&mut file)
+            .and_then(|()| file.flush())
+            .and_then(|()| Ok(rustix::fs::renameat(&parent, &temporary, &parent, name)?));
         if written.is_err() {
             // The first error is the one to report.
             let _ = rustix::fs::unlinkat(&parent, &temporary, AtFlags::empty());
@@ -160,7 +176,9 @@ impl ResultsDir {
             Err(error) => match Errno::from_io_error(&error) {
                 Some(Errno::NOENT) => Ok(None),
                 // A link at the name, or on the way to it; a socket.
-                Some(Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => Err(ReadRefused::NotRegular(shown())),
+                Some(Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {
+                    Err(ReadRefused::NotRegular(shown()))
+                }
                 _ => Err(ReadRefused::Io(shown(), error)),
             },
         }
@@ -169,7 +187,8 @@ impl ResultsDir {
     fn open_file(&self, path: &RelPath) -> io::Result<OwnedFd> {
         let (parent, name) = self.parent_of(path, false)?;
         // Not blocking: opening a FIFO would wait for its writer.
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         match rustix::fs::openat(&parent, name, flags, Mode::empty()) {
             Err(Errno::ACCESS) => {
                 descent::repair(parent.as_fd(), name, Mode::RUSR | Mode::WUSR)?;
@@ -179,8 +198,14 @@ impl ResultsDir {
         }
     }
 
-    fn read_open(&self, fd: OwnedFd, limit: u64, shown: impl Fn() -> String) -> Result<Option<Vec<u8>>, ReadRefused> {
-        let stat = rustix::fs::fstat(&fd).map_err(|error| ReadRefused::Io(shown(), error.into()))?;
+    fn read_open(
+        &self,
+        fd: OwnedFd,
+        limit: u64,
+        shown: impl Fn() -> String,
+    ) -> Result<Option<Vec<u8>>, ReadRefused> {
+        let stat =
+            rustix::fs::fstat(&fd).map_err(|error| ReadRefused::Io(shown(), error.into()))?;
         if file_type(&stat) != FileType::RegularFile {
             return Err(ReadRefused::NotRegular(shown()));
         }
@@ -194,7 +219,11 @@ impl ResultsDir {
         // The size it says is not believed: a sparse file of a terabyte is one byte long on disk.
         let read = File::from(fd).take(limit.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| ReadRefused::Io(shown(), error))?;
-        if bytes.len() as u64 > limit { Err(ReadRefused::TooLarge(shown(), limit)) } else { Ok(Some(bytes)) }
+        if bytes.len() as u64 > limit {
+            Err(ReadRefused::TooLarge(shown(), limit))
+        } else {
+            Ok(Some(bytes))
+        }
     }
 
     /// Removes links and special files, repairs modes, counts. Run it when the scanner's whole process tree is dead, and again after the scan.
@@ -220,7 +249,10 @@ impl ResultsDir {
     /// When a part is a link or no directory, or cannot be opened.
     pub fn open_below(&self, path: &RelPath) -> io::Result<Self> {
         let (parent, name) = self.parent_of(path, false)?;
-        Self::from_fd(descent::open_directory(parent.as_fd(), name)?.0, self.path.join(path.as_path()))
+        Self::from_fd(
+            descent::open_directory(parent.as_fd(), name)?.0,
+            self.path.join(path.as_path()),
+        )
     }
 
     /// Removes a file, a link itself, or a directory with everything in it. Nothing at the name is fine.
@@ -252,11 +284,16 @@ impl ResultsDir {
     /// The directory a path's last name is in, opened part by part without following links.
     fn parent_of<'a>(&self, path: &'a RelPath, make: bool) -> io::Result<(OwnedFd, &'a OsStr)> {
         descent::make_accessible(self.fd.as_fd())?;
-        let mut names: Vec<&OsStr> = path.as_path().components().map(Component::as_os_str).collect();
+        let mut names: Vec<&OsStr> =
+            path.as_path().components().map(Component::as_os_str).collect();
         let Some(name) = names.pop() else { return Err(Errno::INVAL.into()) };
         let mut fd = self.fd.try_clone()?;
         for part in names {
-            fd = if make { enter_or_make(&fd, part)? } else { descent::open_directory(fd.as_fd(), part)?.0 };
+            fd = if make {
+                enter_or_make(&fd, part)?
+            } else {
+                descent::open_directory(fd.as_fd(), part)?.0
+            };
         }
         Ok((fd, name))
     }
@@ -270,7 +307,12 @@ fn enter_or_make(parent: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
 }
 
 fn unguessable() -> OsString {
-    format!(".ash-{:016x}{:016x}", RandomState::new().hash_one(std::process::id()), RandomState::new().hash_one(0)).into()
+    format!(
+        ".ash-{:016x}{:016x}",
+        RandomState::new().hash_one(std::process::id()),
+        RandomState::new().hash_one(0)
+    )
+    .into()
 }
 
 #[cfg(test)]
@@ -294,7 +336,8 @@ mod tests {
         fn new() -> Self {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("host"), "host").unwrap();
-            let results = ResultsDir::create(&dir.path().join("out"), &rel("scanners/bandit")).unwrap();
+            let results =
+                ResultsDir::create(&dir.path().join("out"), &rel("scanners/bandit")).unwrap();
             Self { dir, results }
         }
 
@@ -312,7 +355,8 @@ mod tests {
     }
 
     fn fifo(path: &Path) {
-        rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+            .unwrap();
     }
 
     #[test]
@@ -327,7 +371,11 @@ mod tests {
             assert!(fs::symlink_metadata(lab.at(name)).unwrap().is_file(), "{name}");
         }
         assert_eq!(lab.host(), "host");
-        assert_eq!(lab.results.sweep(&ReadLimits::default()).unwrap().entries, 6, "no temporary file is left");
+        assert_eq!(
+            lab.results.sweep(&ReadLimits::default()).unwrap().entries,
+            6,
+            "no temporary file is left"
+        );
     }
 
     #[test]
@@ -335,7 +383,10 @@ mod tests {
         let lab = Lab::new();
         symlink(lab.dir.path(), lab.at("sub")).unwrap();
         assert!(lab.results.write_file(&rel("sub/host"), b"ours").is_err());
-        assert!(matches!(lab.results.read_file(&rel("sub/host"), 100), Err(ReadRefused::NotRegular(_))));
+        assert!(matches!(
+            lab.results.read_file(&rel("sub/host"), 100),
+            Err(ReadRefused::NotRegular(_))
+        ));
         assert_eq!(lab.host(), "host");
     }
 
@@ -355,7 +406,10 @@ mod tests {
         assert_eq!(read("plain").unwrap().as_deref(), Some(b"text".as_slice()), "control");
         assert_eq!(read("none").unwrap(), None);
         assert_eq!(read("none/deeper").unwrap(), None);
-        assert!(matches!(lab.results.read_file(&rel("plain"), 3), Err(ReadRefused::TooLarge(_, 3))));
+        assert!(matches!(
+            lab.results.read_file(&rel("plain"), 3),
+            Err(ReadRefused::TooLarge(_, 3))
+        ));
     }
 
     #[test]
@@ -370,9 +424,16 @@ mod tests {
         symlink("../../host", lab.dir.path().join("outside-link")).unwrap();
         let swept = lab.results.sweep(&ReadLimits::default()).unwrap();
         assert_eq!((swept.removed, swept.failed, swept.over), (4, 0, None));
-        assert_eq!(lab.results.read_file(&rel("a/b/keep"), 9).unwrap().as_deref(), Some(b"x".as_slice()));
+        assert_eq!(
+            lab.results.read_file(&rel("a/b/keep"), 9).unwrap().as_deref(),
+            Some(b"x".as_slice())
+        );
         assert!(fs::symlink_metadata(lab.dir.path().join("outside-link")).is_ok());
-        assert_eq!(lab.results.sweep(&ReadLimits::default()).unwrap().removed, 0, "nothing is left");
+        assert_eq!(
+            lab.results.sweep(&ReadLimits::default()).unwrap().removed,
+            0,
+            "nothing is left"
+        );
     }
 
     #[test]
@@ -388,7 +449,10 @@ mod tests {
         let swept = lab.results.sweep(&ReadLimits::default()).unwrap();
         assert_eq!((swept.repaired, swept.failed), (4, 0));
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
-        assert_eq!((mode(lab.at("suid")), mode(lab.at("sub")), mode(lab.at("sub/file"))), (0o755, 0o700, 0o600));
+        assert_eq!(
+            (mode(lab.at("suid")), mode(lab.at("sub")), mode(lab.at("sub/file"))),
+            (0o755, 0o700, 0o600)
+        );
     }
 
     #[test]

@@ -13,7 +13,9 @@ use crate::policy::{trace, tree::Tree};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OutputRefused {
     /// A link the scanned tree may have planted.
-    #[error("the output directory is refused: `{link}` is a symlink; remove it, or name another directory with `--output-dir`")]
+    #[error(
+        "the output directory is refused: `{link}` is a symlink; remove it, or name another directory with `--output-dir`"
+    )]
     Link {
         /// The link.
         link: String,
@@ -37,7 +39,10 @@ pub enum OutputRefused {
 pub fn refuse_output(source: &Path, output: &Path) -> Result<(), OutputRefused> {
     let tree = Tree::new([source]);
     let positions = positions(output);
-    let link = positions.iter().find(|place| is_link(place) && is_planted(&tree, place)).or_else(|| positions.last().filter(|place| is_link(place)));
+    let link = positions
+        .iter()
+        .find(|place| is_link(place) && is_planted(&tree, place))
+        .or_else(|| positions.last().filter(|place| is_link(place)));
     if let Some(link) = link {
         return Err(OutputRefused::Link { link: printable(link.as_os_str()) });
     }
@@ -59,14 +64,21 @@ fn really_there(source: &Path, output: &Path, tree: &Tree) -> Result<(), OutputR
     if real == expected.components().collect::<PathBuf>() {
         return Ok(());
     }
-    Err(OutputRefused::Elsewhere { spelled: printable(output.as_os_str()), real: printable(real.as_os_str()) })
+    Err(OutputRefused::Elsewhere {
+        spelled: printable(output.as_os_str()),
+        real: printable(real.as_os_str()),
+    })
 }
 
 /// Checks a scanner's results directory: it is no link, nor reached through one below the output directory or the source.
 ///
 /// # Errors
 /// With the offending path.
-pub(crate) fn refuse_linked(results: &Path, output: Option<&Path>, source: &Path) -> Result<(), PathBuf> {
+pub(crate) fn refuse_linked(
+    results: &Path,
+    output: Option<&Path>,
+    source: &Path,
+) -> Result<(), PathBuf> {
     let tree = Tree::new(output.into_iter().chain([source]));
     let positions = positions(results);
     let planted = positions.iter().find(|place| is_link(place) && is_planted(&tree, place));
@@ -99,7 +111,9 @@ fn is_link(place: &Path) -> bool {
 
 /// Whether a name lies in a directory of the tree, however that directory is spelled.
 fn is_planted(tree: &Tree, place: &Path) -> bool {
-    place.parent().is_some_and(|dir| tree.holds(dir) || tree.holds(&trace::real_as_far_as_it_exists(dir)))
+    place
+        .parent()
+        .is_some_and(|dir| tree.holds(dir) || tree.holds(&trace::real_as_far_as_it_exists(dir)))
 }
 
 #[cfg(test)]
@@ -146,15 +160,29 @@ mod tests {
             "source/build/",
             "source/./build/x",
         ] {
-            assert!(matches!(lab.verdict("source", output), Err(OutputRefused::Link { .. })), "{output}");
-            assert!(matches!(lab.verdict("alias", output), Err(OutputRefused::Link { .. })), "{output}");
+            assert!(
+                matches!(lab.verdict("source", output), Err(OutputRefused::Link { .. })),
+                "{output}"
+            );
+            assert!(
+                matches!(lab.verdict("alias", output), Err(OutputRefused::Link { .. })),
+                "{output}"
+            );
         }
     }
 
     #[test]
     fn plain_directories_and_the_operators_own_links_above_are_accepted() {
         let lab = Lab::new();
-        for output in ["source/.ash/ash_output", "source/real/deep/out", "alias/out", "inner/out", "other/sub", "own-link/out", "outside"] {
+        for output in [
+            "source/.ash/ash_output",
+            "source/real/deep/out",
+            "alias/out",
+            "inner/out",
+            "other/sub",
+            "own-link/out",
+            "outside",
+        ] {
             assert_eq!(lab.verdict("source", output), Ok(()), "{output}");
             assert_eq!(lab.verdict("alias", output), Ok(()), "{output}");
         }
@@ -163,7 +191,9 @@ mod tests {
     #[test]
     fn a_final_link_is_refused_wherever_it_is() {
         let lab = Lab::new();
-        assert!(lab.verdict("source", "own-link").unwrap_err().to_string().contains("is a symlink"));
+        assert!(
+            lab.verdict("source", "own-link").unwrap_err().to_string().contains("is a symlink")
+        );
     }
 
     #[test]
@@ -174,7 +204,9 @@ mod tests {
         fs::create_dir_all(root.join("host")).unwrap();
         symlink("../../host", root.join("out/scanners/bandit")).unwrap();
         symlink("../host", root.join("out/linked")).unwrap();
-        let verdict = |path: &str| refuse_linked(&root.join(path), Some(&root.join("out")), &root.join("src"));
+        let verdict = |path: &str| {
+            refuse_linked(&root.join(path), Some(&root.join("out")), &root.join("src"))
+        };
         assert_eq!(verdict("out/scanners/bandit"), Err(root.join("out/scanners/bandit")));
         assert_eq!(verdict("out/linked/bandit"), Err(root.join("out/linked")));
         assert_eq!(verdict("out/scanners/plain"), Ok(()));

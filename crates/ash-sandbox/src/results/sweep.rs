@@ -59,7 +59,8 @@ impl Swept {
 
 /// Sweeps everything beneath a directory. Limits are reported, yet the sweep goes on: no link may stay.
 pub(crate) fn sweep(root: BorrowedFd<'_>, limits: &ReadLimits) -> io::Result<Swept> {
-    let mut swept = Swept { repaired: u64::from(descent::make_accessible(root)?), ..Swept::default() };
+    let mut swept =
+        Swept { repaired: u64::from(descent::make_accessible(root)?), ..Swept::default() };
     let device = identity(&rustix::fs::fstat(root)?).0;
     let mut descent = Descent::new(root)?;
     let mut pending = vec![sweep_one(&descent, device, limits, &mut swept)];
@@ -85,7 +86,12 @@ pub(crate) fn sweep(root: BorrowedFd<'_>, limits: &ReadLimits) -> io::Result<Swe
 }
 
 /// Sweeps one directory and returns its subdirectories.
-fn sweep_one(descent: &Descent, device: u64, limits: &ReadLimits, swept: &mut Swept) -> Vec<OsString> {
+fn sweep_one(
+    descent: &Descent,
+    device: u64,
+    limits: &ReadLimits,
+    swept: &mut Swept,
+) -> Vec<OsString> {
     let mut directories = vec![];
     let Ok(entries) = descent.entries() else {
         swept.failed += 1;

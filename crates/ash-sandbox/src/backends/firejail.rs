@@ -1,0 +1,241 @@
+//! firejail: namespaces made by a setuid program. Everything outside the home stays visible to it, so ash's Landlock rules inside do the
+//! rest; where the kernel has none, this is the weaker tier the documentation describes.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use ash_model::{evidence::Tier, path::printable};
+
+use super::{
+    BackendId, PrivateCaches, Wrap, WrapError,
+    bwrap::{DEVICES, GRACE_MS},
+    evidence, landlock, limits, rlimits,
+    shared::has_byte,
+};
+use crate::{
+    environment,
+    launch::{Prepared, Setup},
+    wire::{LandlockSpec, Sockets, StageSpec, SupervisorSpec},
+};
+
+/// supervisor → firejail → its PID 1 inside → the stage, which stays → the tool.
+const TOOL_DEPTH: u32 = 4;
+
+/// What every run gets, the probe's as well. An orphan of the tool keeps firejail 0.9.72 alive without the deterministic shutdown, and
+/// System V memory and message queues of the user are readable without an IPC namespace.
+pub(crate) const CONSTANTS: [&str; 11] = [
+    "--noprofile",
+    "--private-dev",
+    "--nonewprivs",
+    "--caps.drop=all",
+    "--seccomp",
+    "--nogroups",
+    "--dbus-user=none",
+    "--dbus-system=none",
+    "--ipc-namespace",
+    "--deterministic-shutdown",
+    "--read-only=/",
+];
+
+pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
+    let policy = wrap.policy;
+    let private = PrivateCaches::new(policy, wrap.scratch);
+    let stand_in = !hides_the_home(wrap);
+    let mut environment = policy.environment.clone();
+    let mut setup = vec![];
+    if stand_in {
+        let home = wrap.scratch.join("home");
+        environment::set(&mut environment, "HOME", &home);
+        setup.extend([wrap.scratch.to_owned(), home.clone()].map(Setup::Dir));
+        setup.extend(landlock::farm(policy, &home));
+    } else {
+        environment::set(&mut environment, "HOME", &policy.home);
+    }
+    private.redirect(&mut environment);
+    environment.sort();
+    setup.extend(private.setup());
+    let mut cleanup = vec![private.root.clone()];
+    cleanup.extend(stand_in.then(|| wrap.scratch.to_owned()));
+    let tier = if wrap.abilities.tier == Tier::NamespacesLandlock {
+        Tier::NamespacesLandlock
+    } else {
+        Tier::Namespaces
+    };
+    let evidence = evidence(
+        wrap,
+        BackendId::Firejail,
+        tier,
+        &environment,
+        Some(&private),
+        limits(policy, false, false),
+    );
+    Ok(Prepared {
+        supervisor: SupervisorSpec {
+            argv: argv(wrap)?,
+            env: environment.clone(),
+            cwd: "/".into(),
+            stage: Some(StageSpec {
+                argv: wrap.command.argv(),
+                env: environment,
+                cwd: policy.cwd.clone().into(),
+                sockets: Sockets::Internet,
+                landlock: Some(rules(wrap)),
+                landlock_alone: false,
+                rlimits: rlimits(policy, false),
+                stay: true,
+            }),
+            tool_depth: TOOL_DEPTH,
+            grace_ms: GRACE_MS,
+        },
+        setup,
+        cleanup,
+        evidence,
+    })
+}
+
+/// firejail puts an empty home over the account's own one only. With another `HOME`, a directory made for the spawn stands in for it, and
+/// Landlock has to refuse the real one.
+fn hides_the_home(wrap: &Wrap<'_>) -> bool {
+    wrap.account_home == Some(&wrap.policy.home)
+}
+
+fn private_home<'a>(wrap: &Wrap<'a>) -> &'a Path {
+    if hides_the_home(wrap) { &wrap.policy.home } else { wrap.scratch }
+}
+
+/// The host's names hold inside too.
+fn rules(wrap: &Wrap<'_>) -> LandlockSpec {
+    let policy = wrap.policy;
+    let mut rules = landlock::rules(policy, private_home(wrap));
+    rules.write.extend(
+        policy
+            .temporaries
+            .iter()
+            .filter(|dir| !dir.starts_with("/dev"))
+            .map(|dir| dir.clone().into()),
+    );
+    rules.write_files = DEVICES.map(OsString::from).to_vec();
+    rules.no_tcp = false;
+    rules.required = policy.as_root || !hides_the_home(wrap);
+    rules
+}
+
+/// The command line. A whitelisted path is writable whatever `--read-only=/` says, so each one is made read-only again, and the results
+/// writable after that.
+fn argv(wrap: &Wrap<'_>) -> Result<Vec<OsString>, WrapError> {
+    let policy = wrap.policy;
+    let mut args = vec![OsString::from(&wrap.abilities.program), "--quiet".into()];
+    args.extend(CONSTANTS.map(OsString::from));
+    if !policy.network {
+        args.push("--net=none".into());
+    }
+    let readable: Vec<&Path> = policy
+        .read_only
+        .iter()
+        .chain(&policy.caches)
+        .map(PathBuf::as_path)
+        .chain([wrap.exe])
+        .collect();
+    let stand_in = (!hides_the_home(wrap)).then_some(wrap.scratch);
+    let writable: Vec<&Path> =
+        policy.writable.iter().map(PathBuf::as_path).chain(stand_in).collect();
+    let granted = || readable.iter().chain(&writable).copied();
+    for path in wrap.sockets.iter().chain(&policy.hidden) {
+        option(&mut args, "--blacklist=", path)?;
+    }
+    let home = wrap.account_home.unwrap_or(&policy.home);
+    if !granted().any(|path| path.starts_with(home)) {
+        args.push("--private".into());
+    }
+    if !granted().any(|path| path.starts_with("/tmp")) {
+        args.push("--private-tmp".into());
+    }
+    for path in granted().filter(|path| beneath(path, home) || beneath(path, Path::new("/tmp"))) {
+        option(&mut args, "--whitelist=", path)?;
+    }
+    for path in readable.iter().filter(|path| !writable.iter().any(|dir| path.starts_with(dir))) {
+        option(&mut args, "--read-only=", path)?;
+    }
+    for path in &writable {
+        option(&mut args, "--read-write=", path)?;
+    }
+    args.push("--".into());
+    args.extend([wrap.exe.into(), "__confine".into(), "apply".into()]);
+    Ok(args)
+}
+
+/// A directory cannot be whitelisted in itself.
+fn beneath(path: &Path, dir: &Path) -> bool {
+    path != dir && path.starts_with(dir)
+}
+
+fn option(args: &mut Vec<OsString>, name: &str, path: &Path) -> Result<(), WrapError> {
+    if !is_plain(path) {
+        return Err(WrapError::Unexpressible {
+            backend: "firejail",
+            path: printable(path.as_os_str()),
+        });
+    }
+    let mut arg = OsString::from(name);
+    arg.push(path);
+    args.push(arg);
+    Ok(())
+}
+
+/// firejail 0.9.72 expands globs and macros in paths, splits at commas, and rejects more; there is no way to escape.
+fn is_plain(path: &Path) -> bool {
+    let special = |byte: u8| byte.is_ascii_control() || b"\\&!?\"'<>%^(){};,*[]$|`".contains(&byte);
+    let dotted = path.as_os_str().as_encoded_bytes().windows(2).any(|pair| pair == b"..");
+    !has_byte(path, special) && !dotted
+}
+
+/// What `firejail --quiet`-less output and the namespace it answered say about whether it confined at all.
+///
+/// # Errors
+/// The reason it must not be used.
+pub(crate) fn judge(stdout: &str, stderr: &str, own_namespace: &str) -> Result<(), String> {
+    let advice = "in a container with its own PID namespace firejail runs commands with none of its options; use `--sandbox bwrap` or `--sandbox landlock`";
+    let warning =
+        stdout.lines().chain(stderr.lines()).find(|line| line.contains("existing sandbox"));
+    let answer = stdout.lines().rfind(|line| line.starts_with("mnt:["));
+    match (answer, warning) {
+        (_, Some(warning)) => Err(format!(
+            "firejail ran the command without a sandbox (it said: {}); {advice}",
+            warning.trim()
+        )),
+        (Some(answer), None) if answer.trim() == own_namespace.trim() => Err(format!(
+            "firejail ran the command without a sandbox (its mount namespace was ours, {}); {advice}",
+            own_namespace.trim()
+        )),
+        (Some(_), None) => Ok(()),
+        (None, None) => {
+            Err("could not confirm that firejail confines: it printed no mount namespace"
+                .to_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_signs_of_an_unconfined_run_are_seen() {
+        let ours = "mnt:[1]";
+        assert_eq!(judge("mnt:[2]\n", "Parent pid 1\n", ours), Ok(()));
+        assert!(judge("mnt:[1]\n", "", ours).unwrap_err().contains("without a sandbox"));
+        let warning = "Warning: an existing sandbox was detected. readlink will run without any additional sandboxing features";
+        assert!(judge("mnt:[2]\n", warning, ours).unwrap_err().contains("existing sandbox"));
+        assert!(judge("", "", ours).unwrap_err().contains("could not confirm"));
+    }
+
+    #[test]
+    fn paths_firejail_would_misread_are_refused() {
+        for bad in ["/a,b", "/a*", "/a[b", "/${HOME}", "/a\nb", "/a..b", "/a\"b"] {
+            assert!(!is_plain(Path::new(bad)), "{bad}");
+        }
+        assert!(is_plain(Path::new("/home/me/a b/é-1_2.~#=@+:")));
+    }
+}

@@ -1,0 +1,250 @@
+//! What each backend makes of one fixed, made-up policy: the same on every machine.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use ash_model::{evidence::Tier, notice::Notice};
+
+use super::{Abilities, BackendId, Command, Wrap, wrap};
+use crate::{
+    launch::{Prepared, Setup},
+    policy::{Limits, Policy, unfold::Unfolded},
+};
+
+pub(crate) fn abilities() -> Abilities {
+    Abilities {
+        program: "/usr/bin/backend".into(),
+        version: None,
+        overlay: false,
+        disable_userns: true,
+        tmpfs_size: true,
+        tier: Tier::NamespacesLandlock,
+        warnings: vec![],
+    }
+}
+
+fn paths(list: &[&str]) -> Vec<PathBuf> {
+    list.iter().map(PathBuf::from).collect()
+}
+
+/// A user with a linked home scans a repository in it, with the default output inside.
+pub(crate) fn policy() -> Policy {
+    Policy {
+        scanner: "grype".into(),
+        read_only: paths(&["/etc", "/home2/me/.local/bin", "/home2/me/src/repo", "/opt", "/usr"]),
+        links: vec![
+            ("/bin".into(), "usr/bin".into()),
+            ("/home/me".into(), "../home2/me".into()),
+            ("/home2/me/grype".into(), ".local/bin/grype".into()),
+            ("/usr/bin/which".into(), "which.debianutils".into()),
+        ],
+        writable: paths(&["/home2/me/src/repo/.ash/ash_output/scanners/grype"]),
+        caches: paths(&["/home2/me/.cache/grype"]),
+        cache_env: vec!["UV_CACHE_DIR".into(), "npm_config_cache".into()],
+        scan_data: paths(&["/home2/me/src/repo"]),
+        executable: paths(&["/home2/me/.local/bin", "/opt", "/usr"]),
+        hidden: paths(&["/etc/shadow", "/etc/ssl/private"]),
+        hidden_dirs: paths(&["/etc/ssl/private"]),
+        unfolded: vec![Unfolded {
+            dir: "/etc".into(),
+            parts: paths(&["/etc/passwd", "/etc/ssl/certs"]),
+            list: true,
+        }],
+        network: false,
+        offline: true,
+        environment: [
+            ("HOME", "/home/me"),
+            ("NPM_CONFIG_CACHE", "/host"),
+            ("PATH", "/usr/bin"),
+            ("UV_OFFLINE", "1"),
+        ]
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .to_vec(),
+        home: "/home2/me".into(),
+        home_spelled: "/home/me".into(),
+        cwd: "/home2/me/src/repo".into(),
+        resolver: None,
+        temporaries: paths(&["/tmp", "/var/tmp", "/dev/shm"]),
+        as_root: true,
+        limits: Limits::default(),
+        notices: vec![Notice::new("uv", "an example")],
+        uv_locks: paths(&["/home2/me/.local/share/uv/tools/.lock"]),
+        sandbox_exec_env: vec![("GRYPE_DB_AUTO_UPDATE".into(), "false".into())],
+        unpack_dir_env: Some("XDG_CACHE_HOME".into()),
+        system_trust_roots: true,
+    }
+}
+
+fn prepared(id: BackendId, abilities: &Abilities, policy: &Policy) -> Prepared {
+    let command =
+        Command { program: "/home/me/grype".into(), args: vec!["--file".into(), "-".into()] };
+    let controls = paths(&["/proc/sys", "/proc/bus"]);
+    let sockets = paths(&["/run/docker.sock"]);
+    wrap(
+        id,
+        &Wrap {
+            mode: "auto",
+            abilities,
+            policy,
+            command: &command,
+            exe: Path::new("/home2/me/.ash/bin/ash"),
+            proc_controls: &controls,
+            scratch: Path::new("/tmp/ash-sandbox-1"),
+            sockets: &sockets,
+            account_home: Some(Path::new("/home2/me")),
+            trust_roots: Some(Path::new("/private/var/roots/roots.pem")),
+        },
+    )
+    .unwrap()
+}
+
+/// One option and its operands a line.
+fn lines(argv: &[OsString]) -> String {
+    let mut text = String::new();
+    for word in argv {
+        let word = word.to_string_lossy();
+        let start = word.starts_with("--") || word == "__confine" || text.is_empty();
+        text.push_str(if text.is_empty() {
+            ""
+        } else if start {
+            "\n"
+        } else {
+            " "
+        });
+        text.push_str(&word);
+    }
+    text
+}
+
+fn shown(prepared: &Prepared) -> String {
+    let stage = prepared.supervisor.stage.as_ref().unwrap();
+    let environment: Vec<String> = stage
+        .env
+        .iter()
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    let setup: Vec<String> = prepared
+        .setup
+        .iter()
+        .map(|step| match step {
+            Setup::Dir(path) => format!("mkdir {}", path.display()),
+            Setup::Link { at, text } => format!("link {} -> {}", at.display(), text.display()),
+        })
+        .collect();
+    let cleanup: Vec<String> =
+        prepared.cleanup.iter().map(|path| format!("remove {}", path.display())).collect();
+    [
+        lines(&prepared.supervisor.argv),
+        format!(
+            "# stage, depth {}, stays: {}\n{}",
+            prepared.supervisor.tool_depth,
+            stage.stay,
+            crate::explain::rules(stage)
+        ),
+        format!("# environment\n{}", environment.join("\n")),
+        format!("# before and after\n{}\n{}", setup.join("\n"), cleanup.join("\n")),
+    ]
+    .join("\n\n")
+}
+
+#[test]
+fn bwrap_without_an_overlay() {
+    insta::assert_snapshot!(shown(&prepared(BackendId::Bwrap, &abilities(), &policy())));
+}
+
+#[test]
+fn bwrap_with_an_overlay_and_a_network_as_a_user() {
+    let policy = Policy {
+        network: true,
+        as_root: false,
+        hidden: vec![],
+        hidden_dirs: vec![],
+        unfolded: vec![],
+        ..policy()
+    };
+    insta::assert_snapshot!(shown(&prepared(
+        BackendId::Bwrap,
+        &Abilities { overlay: true, ..abilities() },
+        &policy
+    )));
+}
+
+#[test]
+fn firejail() {
+    insta::assert_snapshot!(shown(&prepared(BackendId::Firejail, &abilities(), &policy())));
+}
+
+#[test]
+fn landlock_alone() {
+    insta::assert_snapshot!(shown(&prepared(
+        BackendId::Landlock,
+        &Abilities { tier: Tier::Landlock, ..abilities() },
+        &policy()
+    )));
+}
+
+#[test]
+fn sandbox_exec() {
+    let prepared = prepared(
+        BackendId::SandboxExec,
+        &Abilities { tier: Tier::Seatbelt, ..abilities() },
+        &policy(),
+    );
+    let environment = &prepared.supervisor.stage.as_ref().unwrap().env;
+    let environment: Vec<String> = environment
+        .iter()
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    let profile = super::sandbox_exec::profile_of(&prepared.supervisor.argv).unwrap();
+    insta::assert_snapshot!(format!("{profile}\n{}", environment.join("\n")));
+}
+
+#[test]
+fn the_evidence_lists_what_the_backend_was_told() {
+    insta::assert_json_snapshot!(prepared(BackendId::Bwrap, &abilities(), &policy()).evidence);
+}
+
+#[test]
+fn nothing_but_results_private_places_and_overlays_is_ever_writable() {
+    for overlay in [false, true] {
+        for id in [BackendId::Bwrap, BackendId::Firejail, BackendId::Landlock] {
+            let prepared = prepared(id, &Abilities { overlay, ..abilities() }, &policy());
+            let rules = prepared.supervisor.stage.unwrap().landlock.unwrap();
+            let mut private =
+                paths(&["/home2/me", "/tmp", "/var/tmp", "/dev/shm", "/tmp/ash-sandbox-1"]);
+            private.extend(policy().writable);
+            if overlay && id == BackendId::Bwrap {
+                private.extend(policy().caches);
+            }
+            assert!(
+                rules.write.iter().all(|path| private.iter().any(|dir| dir.as_os_str() == path)),
+                "{id}: {:?}",
+                rules.write
+            );
+        }
+    }
+}
+
+#[test]
+fn a_path_a_backend_would_misread_is_refused() {
+    let policy = Policy { read_only: paths(&["/home/a,b\n"]), ..policy() };
+    let command = Command { program: "/bin/true".into(), args: vec![] };
+    let abilities = abilities();
+    for id in [BackendId::Firejail, BackendId::SandboxExec] {
+        let input = Wrap {
+            mode: "auto",
+            abilities: &abilities,
+            policy: &policy,
+            command: &command,
+            exe: Path::new("/bin/ash"),
+            proc_controls: &[],
+            scratch: Path::new("/tmp/s"),
+            sockets: &[],
+            account_home: None,
+            trust_roots: None,
+        };
+        assert!(wrap(id, &input).unwrap_err().to_string().contains("a,b"), "{id}");
+    }
+}

@@ -1,0 +1,297 @@
+//! The environment of a sandboxed scanner: an allowlist, and within it nothing that looks like a credential.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use ash_model::requirements::Requirements;
+
+const NAMES: &[&str] =
+    &["LANG", "LANGUAGE", "TERM", "TZ", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "SYSTEMROOT"];
+const PREFIXES: &[&str] = &["LC_", "ASH_", "UV_"];
+/// They name certificate files, which become readable too.
+const CERTIFICATES: &[&str] = &[
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+];
+/// Only with a network.
+const PROXIES: &[&str] =
+    &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+const CREDENTIALS: &[&str] = &[
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "SECRET",
+    "CREDENTIAL",
+    "AUTH",
+    "APIKEY",
+    "API_KEY",
+    "PRIVATE_KEY",
+    "SESSION",
+];
+/// Never, whoever declares them: ways to a process outside the sandbox, or to files that configure ash and uv themselves.
+const NEVER: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DBUS_SYSTEM_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "CONTAINER_HOST",
+    "XDG_RUNTIME_DIR",
+    "ASH_CONFIG",
+    "ASH_PLUGIN_PATH",
+    "UV_CONFIG_FILE",
+];
+/// Never: they make the loader run somebody's code in every program, ash's last stage included.
+const NEVER_PREFIXES: &[&str] = &["LD_", "DYLD_"];
+
+/// What decides on a variable.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowlist<'a> {
+    /// What the scanner declares.
+    pub(crate) requirements: &'a Requirements,
+    /// Whether it has a network.
+    pub(crate) network: bool,
+}
+
+impl Allowlist<'_> {
+    /// Filters a whole environment. `PATH` and `HOME` are the caller's to set. Sorted by name; of a doubled name the first counts.
+    pub(crate) fn filter(&self, variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        let mut kept: Vec<_> = variables
+            .iter()
+            .filter(|(name, value)| self.passes(name.as_bytes(), value.as_bytes()))
+            .cloned()
+            .collect();
+        kept.sort_by(|(a, _), (b, _)| a.cmp(b));
+        kept.dedup_by(|(later, _), (earlier, _)| later == earlier);
+        kept
+    }
+
+    fn passes(&self, name: &[u8], value: &[u8]) -> bool {
+        if name.is_empty() || name.contains(&b'=') || never(name) {
+            return false;
+        }
+        if self.requirements.env_names.iter().any(|exact| exact.as_bytes() == name) {
+            return true;
+        }
+        let proxy = is_one_of(PROXIES, name);
+        let allowed = is_one_of(NAMES, name)
+            || is_one_of(CERTIFICATES, name)
+            || starts_with_one_of(PREFIXES, name)
+            || self
+                .requirements
+                .env_prefixes
+                .iter()
+                .any(|prefix| !prefix.is_empty() && name.starts_with(prefix.as_bytes()))
+            || (proxy && self.network);
+        // A proxy may be written without a scheme: `user:password@host:3128`.
+        let credential = names_a_credential(name)
+            || holds_a_credential_url(value)
+            || (proxy && value.contains(&b'@'));
+        allowed && !credential
+    }
+}
+
+/// Whether no scanner may ever get this variable.
+pub(crate) fn never(name: &[u8]) -> bool {
+    is_one_of(NEVER, name) || starts_with_one_of(NEVER_PREFIXES, name)
+}
+
+/// Whether the upper-cased name contains a word for a credential.
+pub(crate) fn names_a_credential(name: &[u8]) -> bool {
+    let upper = name.to_ascii_uppercase();
+    CREDENTIALS.iter().any(|word| contains(&upper, word.as_bytes()))
+}
+
+/// Whether a value holds, anywhere, a URL with user information.
+pub(crate) fn holds_a_credential_url(value: &[u8]) -> bool {
+    const SEPARATOR: &[u8] = b"://";
+    let ends_authority = |byte: &u8| *byte == b'/' || byte.is_ascii_whitespace();
+    (1..value.len()).any(|at| {
+        let scheme = value[at - 1].is_ascii_alphanumeric() || b"+.-".contains(&value[at - 1]);
+        scheme
+            && value[at..].strip_prefix(SEPARATOR).is_some_and(|rest| {
+                let authority = &rest[..rest.iter().position(ends_authority).unwrap_or(rest.len())];
+                authority.contains(&b'@')
+            })
+    })
+}
+
+/// Sets a variable, replacing it.
+pub(crate) fn set(
+    environment: &mut Vec<(OsString, OsString)>,
+    name: impl AsRef<OsStr>,
+    value: impl Into<OsString>,
+) {
+    let name = name.as_ref();
+    environment.retain(|(other, _)| other != name);
+    environment.push((name.to_owned(), value.into()));
+}
+
+/// Points a tool's cache variable elsewhere. Copies of it in other letter case go: npm reads `npm_config_cache` in any case, so the
+/// operator's `NPM_CONFIG_CACHE` would win.
+pub(crate) fn redirect(
+    environment: &mut Vec<(OsString, OsString)>,
+    name: &str,
+    value: impl Into<OsString>,
+) {
+    environment.retain(|(other, _)| !other.as_bytes().eq_ignore_ascii_case(name.as_bytes()));
+    environment.push((name.into(), value.into()));
+}
+
+/// The certificate files and directories an environment names.
+pub(crate) fn certificate_paths(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    let named = environment.iter().filter(|(name, _)| is_one_of(CERTIFICATES, name.as_bytes()));
+    named
+        .flat_map(|(_, value)| std::env::split_paths(value).collect::<Vec<_>>())
+        .filter(|path| path.is_absolute())
+        .collect()
+}
+
+/// `PATH` from its usable entries; `None` when none is left, since an empty `PATH` means the working directory.
+pub(crate) fn path_value<'a>(entries: impl IntoIterator<Item = &'a Path>) -> Option<OsString> {
+    std::env::join_paths(entries).ok().filter(|value| !value.is_empty())
+}
+
+fn is_one_of(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
+}
+
+fn starts_with_one_of(prefixes: &[&str], name: &[u8]) -> bool {
+    prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use ash_model::requirements::texts;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn kept(requirements: &Requirements, network: bool, variables: &[(&str, &str)]) -> Vec<String> {
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+            .collect();
+        let kept = Allowlist { requirements, network }.filter(&variables);
+        kept.into_iter().map(|(name, _)| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_base_list_passes_and_nothing_else_does() {
+        let variables = [
+            ("LANG", "C"),
+            ("LC_ALL", "C"),
+            ("ASH_OFFLINE", "1"),
+            ("UV_TOOL_DIR", "/x"),
+            ("SSL_CERT_FILE", "/x"),
+            ("AWS_ACCESS_KEY_ID", "x"),
+            ("GITHUB_TOKEN", "x"),
+            ("PYTHONPATH", "x"),
+            ("VIRTUAL_ENV", "x"),
+            ("JAVA_HOME", "x"),
+            ("GEM_HOME", "x"),
+            ("XDG_CACHE_HOME", "x"),
+            ("ASH_CONFIG", "x"),
+            ("ASH_PLUGIN_PATH", "x"),
+            ("UV_CONFIG_FILE", "x"),
+            ("LD_PRELOAD", "x"),
+            ("lang", "x"),
+        ];
+        assert_eq!(
+            kept(&Requirements::NONE, true, &variables),
+            ["ASH_OFFLINE", "LANG", "LC_ALL", "SSL_CERT_FILE", "UV_TOOL_DIR"]
+        );
+    }
+
+    #[test]
+    fn proxies_pass_only_with_a_network_and_without_credentials() {
+        let variables = [
+            ("HTTPS_PROXY", "http://proxy:3128"),
+            ("no_proxy", "localhost"),
+            ("HTTP_PROXY", "me:pw@proxy:3128"),
+            ("ALL_PROXY", "x"),
+        ];
+        assert_eq!(kept(&Requirements::NONE, true, &variables), ["HTTPS_PROXY", "no_proxy"]);
+        assert!(kept(&Requirements::NONE, false, &variables).is_empty());
+    }
+
+    #[test]
+    fn a_declared_name_passes_whatever_it_looks_like_and_a_prefix_does_not_help_credentials() {
+        let snyk = Requirements {
+            env_names: texts(&["SNYK_TOKEN"]),
+            env_prefixes: texts(&["SNYK_", "DOCKER_", "LD_"]),
+            ..Requirements::NONE
+        };
+        let variables = [
+            ("SNYK_TOKEN", "x"),
+            ("SNYK_X_TOKEN", "x"),
+            ("SNYK_ORG", "x"),
+            ("DOCKER_HOST", "x"),
+            ("LD_PRELOAD", "x"),
+            ("snyk_org", "x"),
+        ];
+        assert_eq!(kept(&snyk, false, &variables), ["SNYK_ORG", "SNYK_TOKEN"]);
+        assert!(kept(&Requirements::NONE, false, &variables).is_empty());
+    }
+
+    #[test]
+    fn credential_urls_are_seen_anywhere_in_a_value() {
+        for url in [
+            "https://u:p@h",
+            " https://u@h",
+            "https://a https://u:p@b/x",
+            "x=git+ssh://tok@h",
+            "https://@h",
+        ] {
+            assert!(holds_a_credential_url(url.as_bytes()), "{url}");
+        }
+        for plain in ["https://host/a@b", "://u@h", "user@host", "https://host", "https://host x@y"]
+        {
+            assert!(!holds_a_credential_url(plain.as_bytes()), "{plain}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_removes_copies_in_other_letter_case() {
+        let mut environment = vec![
+            ("NPM_CONFIG_CACHE".into(), "/host".into()),
+            ("npm_config_cache".into(), "/host".into()),
+        ];
+        redirect(&mut environment, "npm_config_cache", "/private");
+        assert_eq!(environment, [(OsString::from("npm_config_cache"), OsString::from("/private"))]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_allowed_prefix_passes_a_credential_word(prefix in "(LC|ASH|UV|GRYPE)_", word in prop::sample::select(CREDENTIALS), upper: bool, tail in "[A-Za-z_]{0,4}") {
+            let word = if upper { word.to_owned() } else { word.to_lowercase() };
+            let name = format!("{prefix}{word}{tail}");
+            let grype = Requirements { env_prefixes: texts(&["GRYPE_"]), ..Requirements::NONE };
+            prop_assert!(kept(&grype, true, &[(&name, "x")]).is_empty());
+        }
+
+        #[test]
+        fn user_information_never_survives(before in "[a-z ,=]{0,6}", scheme in "[a-z][a-z0-9+.-]{0,6}", user in "[^/@\\s]{0,8}", after in "[^@]{0,8}") {
+            let value = format!("{before}{scheme}://{user}@{after}");
+            prop_assert!(kept(&Requirements::NONE, true, &[("UV_INDEX_URL", &value), ("HTTPS_PROXY", &value)]).is_empty());
+        }
+
+        #[test]
+        fn nothing_passes_that_no_list_names(name in "[A-Z][A-Z0-9_]{0,12}", value in "[ -~]{0,12}") {
+            let passed = !kept(&Requirements::NONE, true, &[(&name, &value)]).is_empty();
+            let listed = is_one_of(NAMES, name.as_bytes()) || is_one_of(CERTIFICATES, name.as_bytes()) || is_one_of(PROXIES, name.as_bytes()) || starts_with_one_of(PREFIXES, name.as_bytes());
+            prop_assert!(!passed || listed);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The scanned data, recognised by file identity: a case twin, a bind mount or a link does not make it another directory.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use super::trace;
+
+type Identity = (u64, u64);
+
+/// The directories a scan reads or writes: nothing in them may grant anything.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    roots: Vec<Identity>,
+    /// The parents of 200 `PATH` entries are mostly the same few directories.
+    seen: RefCell<HashMap<PathBuf, Option<Identity>>>,
+}
+
+impl Tree {
+    pub(crate) fn new<'a>(roots: impl IntoIterator<Item = &'a Path>) -> Self {
+        Self { roots: roots.into_iter().filter_map(identity).collect(), seen: RefCell::default() }
+    }
+
+    /// Whether a path lies in the tree by its spelling, by any link on its way, or by where it leads.
+    pub(crate) fn touches(&self, spelled: &Path) -> bool {
+        if self.holds(spelled) {
+            return true;
+        }
+        match trace::trace(spelled) {
+            Ok(traced) => {
+                self.holds(&traced.real) || traced.links.iter().any(|(place, _)| self.holds(place))
+            }
+            Err(_) => self.holds(&trace::real_as_far_as_it_exists(spelled)),
+        }
+    }
+
+    /// Whether a path is one of the directories themselves.
+    pub(crate) fn is_root(&self, path: &Path) -> bool {
+        self.identity(path).is_some_and(|id| self.roots.contains(&id))
+    }
+
+    /// Whether a path lies in the tree by the directories it names.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        path.ancestors().any(|dir| self.is_root(dir))
+    }
+
+    fn identity(&self, dir: &Path) -> Option<Identity> {
+        *self.seen.borrow_mut().entry(dir.to_owned()).or_insert_with(|| identity(dir))
+    }
+}
+
+fn identity(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_in_the_tree_by_name_by_link_and_by_where_it_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        fs::create_dir_all(root.join("tree/bin")).unwrap();
+        fs::create_dir_all(root.join("tools")).unwrap();
+        symlink("../tools", root.join("tree/out")).unwrap();
+        symlink("tree/bin", root.join("in")).unwrap();
+        symlink("tree", root.join("alias")).unwrap();
+        let tree = Tree::new([root.join("alias").as_path()]);
+        for inside in [
+            "tree/bin",
+            "in",
+            "alias/bin",
+            "tree/out",
+            "tools/../tree/bin",
+            "tree/bin/not-there",
+            "in/../out",
+        ] {
+            assert!(tree.touches(&root.join(inside)), "{inside}");
+        }
+        assert!(!tree.touches(&root.join("tools")));
+    }
+}

@@ -1,0 +1,509 @@
+//! Each backend that works on this machine, end to end: what a command under a policy can and cannot do.
+//!
+//! This program is its own stage and its own test runner.
+#![cfg_attr(
+    unix,
+    expect(
+        clippy::unwrap_used,
+        clippy::print_stderr,
+        reason = "a test that cannot be set up fails, and a skip says why"
+    )
+)]
+
+#[cfg(unix)]
+fn main() {
+    ash_sandbox::confine::intercept();
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, unix::trials()).exit();
+}
+
+#[cfg(not(unix))]
+fn main() {
+    ash_sandbox::confine::intercept();
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::{
+        ffi::OsString,
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        path::{Path, PathBuf},
+    };
+
+    use ash_model::{
+        evidence::Tier,
+        requirements::{Requirements, texts},
+        tool::Exit,
+    };
+    use ash_sandbox::{
+        BackendId, Cancel, Captures, Command, Confinement, Finished, Grants, Ground, LaunchError,
+        Launcher, Mode, Policy, Site, Stdio,
+    };
+    use libtest_mimic::{Failed, Trial};
+
+    type Outcome = Result<(), Failed>;
+    type Test = fn(BackendId) -> Outcome;
+
+    pub(super) fn trials() -> Vec<Trial> {
+        let mut trials = vec![
+            Trial::test("mode_off_is_the_control", mode_off_is_the_control),
+            Trial::test(
+                "a_backend_inside_the_scanned_tree_is_not_used",
+                a_backend_inside_the_scanned_tree_is_not_used,
+            ),
+            Trial::test(
+                "a_fake_firejail_that_only_runs_the_command_is_unavailable",
+                a_fake_firejail_is_unavailable,
+            ),
+            Trial::test(
+                "a_failing_bwrap_is_started_once_and_its_words_are_the_reason",
+                a_failing_bwrap_is_started_once,
+            ),
+            Trial::test("the_status_lists_every_backend_in_order", the_status_lists_every_backend),
+        ];
+        for id in [BackendId::Bwrap, BackendId::Firejail, BackendId::Landlock] {
+            let tests: [(&str, Test); 11] = [
+                ("hides_the_home_and_what_lies_beside_the_source", hides_the_home),
+                ("lets_only_the_results_be_written", lets_only_the_results_be_written),
+                ("hides_host_secrets_from_root", hides_host_secrets),
+                ("protects_kernel_controls", protects_kernel_controls),
+                ("keeps_caches_as_they_are_and_gives_private_ones", keeps_caches),
+                ("finds_tools_at_their_usual_paths", finds_tools),
+                ("has_a_private_temporary_directory", has_a_private_temporary_directory),
+                ("passes_the_exit_code_and_starts_in_the_working_directory", passes_the_exit_code),
+                ("keeps_spelled_paths_working", keeps_spelled_paths_working),
+                ("shows_a_scanned_home", shows_a_scanned_home),
+                ("has_evidence_of_what_was_applied", has_evidence),
+            ];
+            for (name, test) in tests {
+                let trial = Trial::test(format!("{}_{name}", id.as_str()), move || test(id));
+                // A machine without the backend says so in the list instead of passing.
+                trials.push(trial.with_ignored_flag(!available(id)));
+            }
+        }
+        trials
+    }
+
+    fn launcher() -> Launcher {
+        Launcher::with_executable(std::env::current_exe().unwrap())
+    }
+
+    fn operator() -> Vec<(OsString, OsString)> {
+        [("HOME", "/root"), ("PATH", "/usr/bin:/bin")]
+            .map(|(name, value)| (name.into(), value.into()))
+            .to_vec()
+    }
+
+    fn available(id: BackendId) -> bool {
+        let site = Site::gather(operator(), &std::env::current_exe().unwrap(), &[]);
+        match Confinement::choose(Mode::Only(id), &site, &launcher()) {
+            Ok(_) => true,
+            Err(refusal)
+                if std::env::var_os("ASH_REQUIRE_SANDBOX_BACKENDS").is_some_and(|list| {
+                    list.to_string_lossy().split(',').any(|name| name == id.as_str())
+                }) =>
+            {
+                panic!("{id} is required: {refusal}")
+            }
+            Err(refusal) => {
+                eprintln!("{refusal}");
+                false
+            }
+        }
+    }
+
+    /// A made-up machine: a home with a secret, a repository in it, the default output.
+    struct Lab {
+        _dir: tempfile::TempDir,
+        root: PathBuf,
+        home: PathBuf,
+        source: PathBuf,
+        needs: Requirements,
+        path: Vec<PathBuf>,
+        variables: Vec<(OsString, OsString)>,
+    }
+
+    impl Lab {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let root = fs::canonicalize(dir.path()).unwrap();
+            for sub in ["home/.ssh", "home/src/repo/.ash/ash_output/scanners/x", "beside"] {
+                fs::create_dir_all(root.join(sub)).unwrap();
+            }
+            for file in [
+                "home/.ssh/id_rsa",
+                "home/src/repo/main.py",
+                "beside/file",
+                "home/src/repo/.ash/ash_output/report",
+            ] {
+                fs::write(root.join(file), "content").unwrap();
+            }
+            let (home, source) = (root.join("home"), root.join("home/src/repo"));
+            let path = vec!["/usr/bin".into(), "/bin".into()];
+            Self {
+                _dir: dir,
+                root,
+                home,
+                source,
+                needs: Requirements::NONE,
+                path,
+                variables: vec![],
+            }
+        }
+
+        fn results(&self) -> PathBuf {
+            self.source.join(".ash/ash_output/scanners/x")
+        }
+
+        fn site(&self) -> Site {
+            let mut variables = self.variables.clone();
+            variables.push(("HOME".into(), self.home.clone().into()));
+            variables.push(("PATH".into(), std::env::join_paths(&self.path).unwrap()));
+            Site::gather(variables, &std::env::current_exe().unwrap(), &[])
+        }
+
+        fn ground(&self) -> Ground {
+            Ground {
+                source: self.source.clone(),
+                output: Some(self.source.join(".ash/ash_output")),
+                targets: vec![],
+                results: self.results(),
+                cwd: self.source.clone(),
+            }
+        }
+
+        fn run(
+            &self,
+            id: BackendId,
+            program: &str,
+            args: &[&str],
+        ) -> Result<Finished, LaunchError> {
+            self.run_on(id, &self.ground(), program, args)
+        }
+
+        fn run_on(
+            &self,
+            id: BackendId,
+            ground: &Ground,
+            program: &str,
+            args: &[&str],
+        ) -> Result<Finished, LaunchError> {
+            let site = self.site();
+            let chosen = Confinement::choose(Mode::Only(id), &site, &launcher()).unwrap();
+            let program = PathBuf::from(program);
+            let policy =
+                Policy::resolve("x", &self.needs, &site, ground, &Grants::default(), &program, &[])
+                    .unwrap();
+            let command = Command { program, args: args.iter().map(OsString::from).collect() };
+            let prepared = chosen.confinement.prepare(&policy, &command).unwrap();
+            launcher().run(prepared, Stdio::Capture(Captures::default()), None, &Cancel::new())
+        }
+
+        /// Runs a shell script and returns what it printed.
+        fn sh(&self, id: BackendId, script: &str) -> String {
+            let finished = self.run(id, "/bin/sh", &["-c", script]).unwrap();
+            finished.stdout.text().trim().to_owned()
+        }
+
+        /// The same without a sandbox.
+        fn bare(&self, script: &str) -> String {
+            let site = self.site();
+            let off = Confinement::choose(Mode::Off, &site, &launcher()).unwrap().confinement;
+            let command =
+                Command { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()] };
+            let prepared = off.unconfined(&command, operator(), &self.source).unwrap();
+            let finished = launcher()
+                .run(prepared, Stdio::Capture(Captures::default()), None, &Cancel::new())
+                .unwrap();
+            finished.stdout.text().trim().to_owned()
+        }
+
+        fn program(&self, path: &str, text: &str) -> PathBuf {
+            let file = self.root.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+            file
+        }
+
+        fn fake_site(&self, name: &str, text: &str) -> Site {
+            self.program(&format!("fake/{name}"), text);
+            fs::set_permissions(self.root.join("fake"), fs::Permissions::from_mode(0o755)).unwrap();
+            let path = std::env::join_paths([self.root.join("fake"), "/usr/bin".into()]).unwrap();
+            Site::gather(
+                vec![("PATH".into(), path), ("HOME".into(), "/root".into())],
+                &std::env::current_exe().unwrap(),
+                &[],
+            )
+        }
+    }
+
+    fn is(actual: &str, expected: &str) -> Outcome {
+        if actual == expected {
+            Ok(())
+        } else {
+            Err(format!("expected `{expected}`, got `{actual}`").into())
+        }
+    }
+
+    fn tries(paths: &[&Path], test: &str) -> String {
+        paths
+            .iter()
+            .map(|path| {
+                format!("({test} '{}') 2>/dev/null && echo yes || echo no;", path.display())
+            })
+            .collect()
+    }
+
+    fn hides_the_home(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let (secret, beside, proc) = (
+            lab.home.join(".ssh/id_rsa"),
+            lab.root.join("beside/file"),
+            format!("/proc/self/root{}/.ssh/id_rsa", lab.home.display()),
+        );
+        symlink(&secret, lab.results().join("link")).unwrap();
+        let link = lab.results().join("link");
+        let script = tries(
+            &[&secret, &beside, Path::new(&proc), &link, &lab.source.join("main.py")],
+            "cat >/dev/null <",
+        );
+        is(&lab.bare(&script), "yes\nyes\nyes\nyes\nyes")?;
+        is(&lab.sh(id, &script), "no\nno\nno\nno\nyes")
+    }
+
+    fn lets_only_the_results_be_written(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let report = lab.source.join(".ash/ash_output/report");
+        let script = tries(
+            &[
+                &lab.source.join("main.py"),
+                &report,
+                &lab.source.join(".git-hook"),
+                Path::new("/etc/planted"),
+                &lab.results().join("out"),
+            ],
+            "echo x >",
+        );
+        is(&lab.sh(id, &script), "no\nno\nno\nno\nyes")?;
+        is(&fs::read_to_string(lab.source.join("main.py"))?, "content")?;
+        is(&fs::read_to_string(lab.results().join("out"))?, "x\n")?;
+        is(&lab.bare(&tries(&[&report], "echo x >")), "yes")
+    }
+
+    fn hides_host_secrets(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let script =
+            tries(&[Path::new("/etc/shadow"), Path::new("/etc/passwd")], "cat >/dev/null <");
+        is(&lab.sh(id, &script), "no\nyes")
+    }
+
+    fn protects_kernel_controls(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let before = fs::read_to_string("/proc/sys/kernel/core_pattern")?;
+        let script = tries(&[Path::new("/proc/sys/kernel/core_pattern")], "echo core >");
+        is(&lab.sh(id, &script), "no")?;
+        is(&fs::read_to_string("/proc/sys/kernel/core_pattern")?, &before)
+    }
+
+    fn keeps_caches(id: BackendId) -> Outcome {
+        let mut lab = Lab::new();
+        let cache = lab.home.join(".cache/grype");
+        fs::create_dir_all(&cache)?;
+        fs::write(cache.join("db"), "database")?;
+        lab.needs = Requirements {
+            cache_paths: texts(&["~/.cache/grype"]),
+            cache_env: texts(&["npm_config_cache"]),
+            ..Requirements::NONE
+        };
+        lab.variables = vec![("NPM_CONFIG_CACHE".into(), "/host".into())];
+        let script = "cat ~/.cache/grype/db; echo; (echo poison > ~/.cache/grype/db) 2>/dev/null; env | grep -i npm_config; ls -A $npm_config_cache; echo x > $npm_config_cache/new && echo wrote";
+        let printed = lab.sh(id, script);
+        let lines: Vec<&str> = printed.lines().collect();
+        let private =
+            format!("npm_config_cache={}", lab.results().join(".sandbox-cache-").display());
+        if !(lines.len() == 3
+            && lines[0] == "database"
+            && lines[1].starts_with(&private)
+            && lines[2] == "wrote")
+        {
+            return Err(format!("{lines:?}").into());
+        }
+        is(&fs::read_to_string(cache.join("db"))?, "database")?;
+        is(&fs::read_dir(lab.results())?.count().to_string(), "0")
+    }
+
+    fn finds_tools(id: BackendId) -> Outcome {
+        let mut lab = Lab::new();
+        // A uv-like layout: a link in ~/.local/bin, the environment elsewhere, an interpreter of its own prefix.
+        let shell = lab.program("home/.pythons/v3/bin/shell", "#!/bin/sh\nexec /bin/sh \"$@\"\n");
+        lab.program(
+            "home/.local/share/tools/bandit/bin/bandit",
+            &format!("#!{}\necho ran $0\n", shell.display()),
+        );
+        lab.program("home/.local/share/tools/bandit/lib/data", "data");
+        fs::create_dir_all(lab.home.join(".local/bin"))?;
+        symlink("../share/tools/bandit/bin/bandit", lab.home.join(".local/bin/bandit"))?;
+        lab.path.insert(0, lab.home.join(".local/bin"));
+        let tool = lab.home.join(".local/bin/bandit");
+        let finished = lab.run(id, tool.to_str().unwrap(), &[])?;
+        is(finished.stdout.text().trim(), &format!("ran {}", tool.display()))?;
+        let plain = lab.program("home/.local/bin/plain", "#!/bin/sh\n");
+        is(&lab.sh(id, "command -v plain"), plain.to_str().unwrap())
+    }
+
+    fn has_a_private_temporary_directory(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let planted = tempfile::NamedTempFile::new_in("/tmp")?;
+        let mark = lab.root.file_name().unwrap().to_string_lossy().into_owned();
+        let script = format!(
+            "cat {} 2>/dev/null && echo seen; ls -A ~ | grep -v -e src -e '^\\.bashrc$' -e '^\\.inputrc$'; t=${{TMPDIR:-/tmp}}; echo x > $t/{mark}-inside && cat $t/{mark}-inside; echo $t",
+            planted.path().display()
+        );
+        let printed = lab.sh(id, &script);
+        let temporary = printed.lines().last().unwrap_or_default().to_owned();
+        is(printed.lines().next().unwrap_or_default(), "x")?;
+        is(&Path::new(&temporary).join(format!("{mark}-inside")).exists().to_string(), "false")
+    }
+
+    fn passes_the_exit_code(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let finished = lab.run(id, "/bin/sh", &["-c", "pwd; exit 7"])?;
+        is(finished.stdout.text().trim(), lab.source.to_str().unwrap())?;
+        is(&format!("{:?}", finished.exit), &format!("{:?}", Exit::Code(7)))?;
+        let killed = lab.run(id, "/bin/sh", &["-c", "kill -9 $$"])?;
+        is(&format!("{:?}", killed.exit), &format!("{:?}", Exit::Signal(9)))?;
+        match lab.run(id, "/usr/bin/no-such-tool", &[]) {
+            Err(LaunchError::CannotExec { code: 127, .. }) => Ok(()),
+            other => Err(format!("{other:?}").into()),
+        }
+    }
+
+    fn keeps_spelled_paths_working(id: BackendId) -> Outcome {
+        let mut lab = Lab::new();
+        symlink("home", lab.root.join("people"))?;
+        let real = lab.home.clone();
+        lab.home = lab.root.join("people");
+        lab.source = lab.home.join("src/repo");
+        // firejail hides only what it is told: the aliases of another place than the account's home are the host's own there, or gone.
+        if id != BackendId::Firejail {
+            is(
+                &lab.sh(
+                    id,
+                    &format!("cat {}/main.py; cat ~/src/repo/main.py", lab.source.display()),
+                ),
+                "contentcontent",
+            )?;
+        }
+        is(&lab.sh(id, &format!("cat {}/.ssh/id_rsa 2>/dev/null || echo no", real.display())), "no")
+    }
+
+    fn shows_a_scanned_home(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let results = lab.root.join("out");
+        fs::create_dir(&results)?;
+        let ground = Ground {
+            source: lab.home.clone(),
+            output: None,
+            targets: vec![],
+            results,
+            cwd: lab.home.clone(),
+        };
+        let script = format!(
+            "cat .ssh/id_rsa; echo x > ~/private && echo; (echo x > {}/planted) 2>/dev/null || echo no",
+            lab.home.display()
+        );
+        let finished = lab.run_on(id, &ground, "/bin/sh", &["-c", &script])?;
+        is(finished.stdout.text().trim(), "content\nno")?;
+        is(&lab.home.join("private").exists().to_string(), "false")
+    }
+
+    fn has_evidence(id: BackendId) -> Outcome {
+        let lab = Lab::new();
+        let evidence = lab.run(id, "/bin/true", &[])?.evidence;
+        let expected =
+            if id == BackendId::Landlock { Tier::Landlock } else { Tier::NamespacesLandlock };
+        let details = evidence.details.ok_or("no details")?;
+        is(
+            &format!("{:?} {:?}", evidence.backend.as_deref(), evidence.tier),
+            &format!("{:?} {expected:?}", Some(id.as_str())),
+        )?;
+        is(&details.writable.join(","), lab.results().to_str().unwrap())?;
+        is(&format!("{:?}", details.landlock.map(|landlock| landlock.abi > 0)), "Some(true)")
+    }
+
+    fn mode_off_is_the_control() -> Outcome {
+        let lab = Lab::new();
+        is(
+            &lab.bare(&format!("cat {}/.ssh/id_rsa; pwd", lab.home.display())),
+            &format!("content{}", lab.source.display()),
+        )
+    }
+
+    fn a_backend_inside_the_scanned_tree_is_not_used() -> Outcome {
+        let lab = Lab::new();
+        let mark = lab.root.join("started");
+        lab.program("home/src/repo/fake/bwrap", &format!("#!/bin/sh\n: > {}\n", mark.display()));
+        let variables =
+            vec![("PATH".into(), lab.source.join("fake").into()), ("HOME".into(), "/root".into())];
+        let site = |scanned: &[PathBuf]| {
+            Site::gather(variables.clone(), &std::env::current_exe().unwrap(), &[])
+                .scanning(scanned)
+        };
+        let refusal = Confinement::choose(
+            Mode::Only(BackendId::Bwrap),
+            &site(std::slice::from_ref(&lab.source)),
+            &launcher(),
+        )
+        .unwrap_err();
+        is(
+            &format!("{} {}", mark.exists(), refusal.reason.contains("`bubblewrap`")),
+            "false true",
+        )?;
+        let _ = Confinement::choose(Mode::Only(BackendId::Bwrap), &site(&[]), &launcher());
+        is(&format!("control: {}", mark.exists()), "control: true")
+    }
+
+    fn a_fake_firejail_is_unavailable() -> Outcome {
+        let lab = Lab::new();
+        let site = lab.fake_site(
+            "firejail",
+            "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n",
+        );
+        let refusal =
+            Confinement::choose(Mode::Only(BackendId::Firejail), &site, &launcher()).unwrap_err();
+        is(&refusal.reason.contains("without a sandbox").to_string(), "true")
+            .map_err(|_| Failed::from(refusal.reason))
+    }
+
+    fn a_failing_bwrap_is_started_once() -> Outcome {
+        let lab = Lab::new();
+        let log = lab.root.join("log");
+        let text = format!(
+            "#!/bin/sh\necho started >> {}\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n",
+            log.display()
+        );
+        let site = lab.fake_site("bwrap", &text);
+        for _ in 0..3 {
+            let refusal =
+                Confinement::choose(Mode::Only(BackendId::Bwrap), &site, &launcher()).unwrap_err();
+            is(
+                &refusal.reason.contains("setting up uid map: Permission denied").to_string(),
+                "true",
+            )
+            .map_err(|_| Failed::from(refusal.reason))?;
+        }
+        is(&fs::read_to_string(log)?, "started\n")
+    }
+
+    fn the_status_lists_every_backend() -> Outcome {
+        let site = Site::gather(operator(), &std::env::current_exe().unwrap(), &[]);
+        let statuses = Confinement::statuses(&site, &launcher());
+        let names: Vec<&str> = statuses.iter().map(|status| status.name).collect();
+        is(&names.join(" "), "bwrap firejail landlock sandbox-exec gvisor")?;
+        let explained = statuses.iter().all(|status| status.available != status.reason.is_some());
+        is(&explained.to_string(), "true")?;
+        Ok(())
+    }
+}
