@@ -25,9 +25,13 @@ mod wire;
 pub use backends::{BackendId, BackendStatus, Command, WrapError};
 pub use confinement::{Chosen, Confinement, Mode, ParseModeError, PrepareError, Refusal};
 pub use explain::{Explanation, explain};
-pub use launch::{Cancel, Captures, Finished, LaunchError, Launcher, Prepared, Stdio, exec_unconfined};
+pub use launch::{
+    Cancel, Captures, Finished, LaunchError, Launcher, Prepared, Stdio, exec_unconfined,
+};
 pub use policy::{Grants, Ground, Limits, Policy, PolicyError};
-pub use results::{OutputRefused, OverLimit, ReadLimits, ReadRefused, ResultsDir, Swept, refuse_output};
+pub use results::{
+    OutputRefused, OverLimit, ReadLimits, ReadRefused, ResultsDir, Swept, refuse_output,
+};
 pub use site::Site;
 pub use trusted::{NotAPackage, Package, TrustedCall};
 
