@@ -164,7 +164,7 @@ fn text(value: &(impl Serialize + ?Sized)) -> String {
 }
 
 /// A CVE number in the rule's id.
-fn cve(finding: &Finding) -> Option<String> {
+pub(crate) fn cve(finding: &Finding) -> Option<String> {
     numbered(&finding.rule_id, "CVE-").filter(|cve| cve.len() >= "CVE-2000-0001".len())
 }
 

@@ -38,6 +38,9 @@ pub const REPORTERS: &[&dyn Reporter] = &[
     &formats::csv::Csv,
     &formats::flat_json::FlatJson,
     &formats::cyclonedx::CycloneDx,
+    &formats::github_ghas::GithubGhas,
+    &formats::gitlab_sast::GitlabSast,
+    &formats::ocsf::Ocsf,
     &formats::aggregated::Aggregated,
 ];
 
