@@ -349,6 +349,9 @@ mod unix {
         let tool = lab.home.join(".local/bin/bandit");
         let finished = lab.run(id, tool.to_str().unwrap(), &[])?;
         is(finished.stdout.text().trim(), &format!("ran {}", tool.display()))?;
+        let alone = lab.program("home/alone", "#!/bin/sh\necho alone\n");
+        let finished = lab.run(id, alone.to_str().unwrap(), &[])?;
+        is(finished.stdout.text().trim(), "alone")?;
         let plain = lab.program("home/.local/bin/plain", "#!/bin/sh\n");
         is(&lab.sh(id, "command -v plain"), plain.to_str().unwrap())
     }

@@ -263,12 +263,12 @@ impl<'a> Draft<'a> {
         let search =
             Search { breadth: &self.scene.breadth, tree: &self.scene.tree, path: &self.scene.path };
         let found = search.needs_of(program);
-        for path in found.paths.iter().chain(&found.names) {
-            match trace::trace(path) {
-                // A name is kept working, but only what was found for it is granted.
-                Ok(traced) if found.names.contains(path) => self.links.extend(traced.links),
-                _ => self.read(path),
-            }
+        for path in &found.paths {
+            self.read(path);
+        }
+        // A name is kept working, but only what was found for it is granted.
+        for name in &found.names {
+            self.follow(name);
         }
         if found.in_tree {
             let reason = format!(

@@ -406,7 +406,7 @@ fn names_need_not_be_text() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
     #[test]
     fn no_declaration_or_grant_adds_a_writable_path_or_shows_the_home(
         reads in prop::collection::vec("(~|/|\\$HOME|\\$R)(/\\.ssh|/\\.\\.|/src|/x){0,3}", 0..5),

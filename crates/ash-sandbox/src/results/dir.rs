@@ -502,7 +502,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
         #[test]
         fn what_is_written_is_read_back_under_any_name(parts in prop::collection::vec("[^/\\x00]{1,20}", 1..4), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let lab = Lab::new();

@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
         #[test]
         fn whatever_is_accepted_really_lies_where_it_reads(parts in prop::collection::vec(prop::sample::select(vec!["source", "alias", "inner", "build", "real", "deep", "planted", "..", ".", "outside", "other", "new"]), 1..7)) {
             let lab = Lab::new();
