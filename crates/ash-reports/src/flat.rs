@@ -155,8 +155,8 @@ pub(crate) fn id(finding: &Finding) -> String {
             part(&region.start_column.unwrap_or_default().to_le_bytes());
         }
     }
-    let hash: String = digest.finalize().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    format!("{}-{}-{hash}", finding.scanner, finding.rule_id)
+    let [a, b, c, d, ..]: [u8; 32] = digest.finalize().into();
+    format!("{}-{}-{a:02x}{b:02x}{c:02x}{d:02x}", finding.scanner, finding.rule_id)
 }
 
 fn text(value: &(impl Serialize + ?Sized)) -> String {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ash_model::{
-    finding::{Finding, Location, Rule},
+    finding::{Finding, Location, Region, Rule},
     report::ScanReport,
     severity::Severity,
 };
@@ -107,7 +107,7 @@ struct Slim<'a> {
     rule_index: Option<usize>,
     level: &'static str,
     message: Text<'a>,
-    locations: Vec<Value>,
+    locations: Vec<Place>,
     partial_fingerprints: BTreeMap<&'static str, String>,
 }
 
@@ -123,29 +123,56 @@ impl<'a> Slim<'a> {
             rule_index,
             level: finding.level.name(),
             message: Text { text: &finding.message },
-            locations: finding.location.iter().map(location).collect(),
+            locations: finding.location.iter().map(place).collect(),
             partial_fingerprints: BTreeMap::from([("ashFindingId/v1", flat::id(finding))]),
         }
     }
 }
 
-fn location(location: &Location) -> Value {
-    let mut physical =
-        Map::from_iter([("artifactLocation".to_owned(), json!({"uri": location.path.to_uri()}))]);
-    if let Some(region) = location.region {
-        let numbers = [
-            ("startLine", Some(region.start_line)),
-            ("startColumn", region.start_column),
-            ("endLine", region.end_line),
-            ("endColumn", region.end_column),
-        ];
-        let region: Map<String, Value> = numbers
-            .into_iter()
-            .filter_map(|(name, number)| Some((name.to_owned(), json!(number?))))
-            .collect();
-        physical.insert("region".to_owned(), Value::Object(region));
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Place {
+    physical_location: PhysicalLocation,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: Artifact,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Lines>,
+}
+
+#[derive(Serialize)]
+struct Artifact {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Lines {
+    start_line: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_column: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<u64>,
+}
+
+fn place(location: &Location) -> Place {
+    let lines = |region: Region| Lines {
+        start_line: region.start_line,
+        start_column: region.start_column,
+        end_line: region.end_line,
+        end_column: region.end_column,
+    };
+    Place {
+        physical_location: PhysicalLocation {
+            artifact_location: Artifact { uri: location.path.to_uri() },
+            region: location.region.map(lines),
+        },
     }
-    json!({"physicalLocation": physical})
 }
 
 fn open(report: &ScanReport) -> impl Iterator<Item = &Finding> {

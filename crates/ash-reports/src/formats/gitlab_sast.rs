@@ -1,9 +1,12 @@
 //! `ash.gl-sast-report.json`: GitLab's SAST report, schema 15.2.2.
 
-use std::io;
+use std::{borrow::Cow, io};
 
-use ash_model::{finding::Finding, report::ScanReport};
-use serde::{Serialize, Serializer};
+use ash_model::{
+    finding::{Finding, Location},
+    report::ScanReport,
+};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -35,7 +38,7 @@ impl Reporter for GitlabSast {
             &Document {
                 version: "15.2.2",
                 scan: scan(report),
-                vulnerabilities: List(|| report.findings.iter().map(Vulnerability)),
+                vulnerabilities: List(|| report.findings.iter().map(vulnerability)),
             },
         )
     }
@@ -70,45 +73,94 @@ fn scan(report: &ScanReport) -> Value {
     })
 }
 
-struct Vulnerability<'a>(&'a Finding);
-
-impl Serialize for Vulnerability<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        vulnerability(self.0).serialize(serializer)
-    }
+#[derive(Serialize)]
+struct Vulnerability<'a> {
+    id: String,
+    name: String,
+    /// GitLab renders it as Markdown.
+    description: String,
+    severity: &'static str,
+    location: Place<'a>,
+    identifiers: [Identifier<'a>; 3],
+    details: Details<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    raw_source_code_extract: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solution: Option<String>,
 }
 
-fn vulnerability(finding: &Finding) -> Value {
+#[derive(Serialize)]
+struct Identifier<'a> {
+    r#type: Cow<'a, str>,
+    name: Cow<'a, str>,
+    value: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Details<'a> {
+    scanner: Detail<'a>,
+    severity: Detail<'a>,
+}
+
+#[derive(Serialize)]
+struct Detail<'a> {
+    name: &'static str,
+    r#type: &'static str,
+    value: &'a str,
+}
+
+#[derive(Serialize, Default)]
+struct Place<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u64>,
+}
+
+fn vulnerability(finding: &Finding) -> Vulnerability<'_> {
     let (id, scanner, rule) = (flat::id(finding), finding.scanner.as_str(), cut(&finding.rule_id));
-    let mut vulnerability = json!({
-        "id": id,
-        "name": rule,
-        // GitLab renders it as Markdown.
-        "description": CodeBlock(&finding.message).to_string(),
-        "severity": severity(finding),
-        "location": location(finding),
-        "identifiers": [
-            {"type": format!("{scanner}-rule"), "name": cut(&format!("{scanner} Rule {}", finding.rule_id)), "value": rule},
-            {"type": "scanner", "name": format!("{scanner} Scanner"), "value": scanner},
-            {"type": "ash-finding-id", "name": "ASH Finding ID", "value": cut(&id)},
-        ],
-        "details": {
-            "scanner": {"name": "Scanner", "type": "text", "value": scanner},
-            "severity": {"name": "Severity", "type": "text", "value": finding.severity.name()},
+    let identifiers = [
+        Identifier {
+            r#type: format!("{scanner}-rule").into(),
+            name: cut(&format!("{scanner} Rule {}", finding.rule_id)).into(),
+            value: rule.clone().into(),
         },
-    });
-    if let Some(snippet) =
-        finding.location.as_ref().and_then(|location| location.snippet.as_deref())
-    {
-        vulnerability["raw_source_code_extract"] = json!(snippet);
+        Identifier {
+            r#type: "scanner".into(),
+            name: format!("{scanner} Scanner").into(),
+            value: scanner.into(),
+        },
+        Identifier {
+            r#type: "ash-finding-id".into(),
+            name: "ASH Finding ID".into(),
+            value: cut(&id).into(),
+        },
+    ];
+    let suppression = finding.suppressions.iter().find(|suppression| suppression.counts);
+    Vulnerability {
+        id,
+        name: rule,
+        description: CodeBlock(&finding.message).to_string(),
+        severity: severity(finding),
+        location: finding.location.as_ref().map(place).unwrap_or_default(),
+        identifiers,
+        details: Details {
+            scanner: Detail { name: "Scanner", r#type: "text", value: scanner },
+            severity: Detail { name: "Severity", r#type: "text", value: finding.severity.name() },
+        },
+        raw_source_code_extract: finding
+            .location
+            .as_ref()
+            .and_then(|location| location.snippet.as_deref()),
+        solution: suppression.map(|suppression| {
+            format!(
+                "Suppressed: {}",
+                line(suppression.justification.as_deref().unwrap_or("no reason given"))
+            )
+        }),
     }
-    if let Some(suppression) = finding.suppressions.iter().find(|suppression| suppression.counts) {
-        vulnerability["solution"] = json!(format!(
-            "Suppressed: {}",
-            line(suppression.justification.as_deref().unwrap_or("no reason given"))
-        ));
-    }
-    vulnerability
 }
 
 /// A suppressed finding must not open anything.
@@ -123,14 +175,12 @@ fn severity(finding: &Finding) -> &'static str {
     }
 }
 
-fn location(finding: &Finding) -> Value {
-    let Some(location) = &finding.location else { return json!({}) };
-    let mut value = json!({"file": location.path.as_path().to_string_lossy()});
-    if let Some(region) = location.region {
-        value["start_line"] = json!(region.start_line);
-        value["end_line"] = json!(region.end_line.unwrap_or(region.start_line));
+fn place(location: &Location) -> Place<'_> {
+    Place {
+        file: Some(location.path.as_path().to_string_lossy()),
+        start_line: location.region.map(|region| region.start_line),
+        end_line: location.region.map(|region| region.end_line.unwrap_or(region.start_line)),
     }
-    value
 }
 
 fn cut(text: &str) -> String {

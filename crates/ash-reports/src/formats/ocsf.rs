@@ -1,9 +1,13 @@
 //! `ash.ocsf.json`: a list of OCSF 1.1.0 vulnerability findings (class 2002).
 
-use std::{ffi::OsStr, io};
+use std::{borrow::Cow, ffi::OsStr, io};
 
-use ash_model::{finding::Finding, report::ScanReport, severity::Severity};
-use serde_json::{Value, json};
+use ash_model::{
+    finding::{Finding, Location},
+    report::ScanReport,
+    severity::Severity,
+};
+use serde::Serialize;
 
 use crate::{
     Reporter, flat,
@@ -37,34 +41,114 @@ impl Reporter for Ocsf {
     }
 }
 
-fn event(finding: &Finding, version: &str, time: Option<i64>) -> Value {
+#[derive(Serialize)]
+struct Event<'a> {
+    activity_id: u8,
+    activity_name: &'static str,
+    category_name: &'static str,
+    category_uid: u8,
+    class_uid: u16,
+    type_uid: u32,
+    finding_info: FindingInfo<'a>,
+    metadata: Metadata<'a>,
+    severity_id: u8,
+    status: &'static str,
+    status_id: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_detail: Option<&'a str>,
+    time: Option<i64>,
+    vulnerabilities: [Vulnerability<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct FindingInfo<'a> {
+    title: String,
+    desc: &'a str,
+    uid: String,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    version: &'static str,
+    logged_time: Option<i64>,
+    product: Product<'a>,
+}
+
+#[derive(Serialize)]
+struct Product<'a> {
+    name: &'static str,
+    vendor_name: &'static str,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Vulnerability<'a> {
+    title: &'a str,
+    desc: &'a str,
+    severity: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    affected_code: Option<[AffectedCode<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cve: Option<Cve>,
+}
+
+#[derive(Serialize)]
+struct Cve {
+    uid: String,
+}
+
+#[derive(Serialize)]
+struct AffectedCode<'a> {
+    file: File<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    name: Cow<'a, str>,
+    path: Cow<'a, str>,
+    type_id: u8,
+}
+
+fn event<'a>(finding: &'a Finding, version: &'a str, time: Option<i64>) -> Event<'a> {
     let suppression = finding.suppressions.iter().find(|suppression| suppression.counts);
-    let mut vulnerability = json!({"title": finding.rule_id, "desc": finding.message, "severity": finding.severity.name()});
-    if let Some(code) = affected_code(finding) {
-        vulnerability["affected_code"] = json!([code]);
+    Event {
+        activity_id: 1,
+        activity_name: "Scan",
+        category_name: "Findings",
+        category_uid: 2,
+        class_uid: 2002,
+        type_uid: 200_201,
+        finding_info: FindingInfo {
+            title: title(finding),
+            desc: &finding.message,
+            uid: flat::id(finding),
+        },
+        metadata: Metadata {
+            version: "1.1.0",
+            logged_time: time,
+            product: Product {
+                name: "Automated Security Helper",
+                vendor_name: "Amazon Web Services",
+                version,
+            },
+        },
+        severity_id: severity_id(finding.severity),
+        status: if suppression.is_some() { "Suppressed" } else { "New" },
+        status_id: if suppression.is_some() { 3 } else { 1 },
+        status_detail: suppression.and_then(|suppression| suppression.justification.as_deref()),
+        time,
+        vulnerabilities: [Vulnerability {
+            title: &finding.rule_id,
+            desc: &finding.message,
+            severity: finding.severity.name(),
+            affected_code: finding.location.as_ref().map(|location| [affected_code(location)]),
+            cve: flat::cve(finding).map(|uid| Cve { uid }),
+        }],
     }
-    if let Some(cve) = flat::cve(finding) {
-        vulnerability["cve"] = json!({"uid": cve});
-    }
-    let mut event = json!({
-        "activity_id": 1,
-        "activity_name": "Scan",
-        "category_name": "Findings",
-        "category_uid": 2,
-        "class_uid": 2002,
-        "type_uid": 200_201,
-        "finding_info": {"title": title(finding), "desc": finding.message, "uid": flat::id(finding)},
-        "metadata": {"version": "1.1.0", "logged_time": time, "product": {"name": "Automated Security Helper", "vendor_name": "Amazon Web Services", "version": version}},
-        "severity_id": severity_id(finding.severity),
-        "status": if suppression.is_some() { "Suppressed" } else { "New" },
-        "status_id": if suppression.is_some() { 3 } else { 1 },
-        "time": time,
-        "vulnerabilities": [vulnerability],
-    });
-    if let Some(reason) = suppression.and_then(|suppression| suppression.justification.as_deref()) {
-        event["status_detail"] = json!(reason);
-    }
-    event
 }
 
 fn title(finding: &Finding) -> String {
@@ -81,16 +165,14 @@ fn title(finding: &Finding) -> String {
     }
 }
 
-fn affected_code(finding: &Finding) -> Option<Value> {
-    let location = finding.location.as_ref()?;
+fn affected_code(location: &Location) -> AffectedCode<'_> {
     let path = location.path.as_path();
     let name = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy();
-    let mut code = json!({"file": {"name": name, "path": path.to_string_lossy(), "type_id": 1}});
-    if let Some(region) = location.region {
-        code["start_line"] = json!(region.start_line);
-        code["end_line"] = json!(region.end_line.unwrap_or(region.start_line));
+    AffectedCode {
+        file: File { name, path: path.to_string_lossy(), type_id: 1 },
+        start_line: location.region.map(|region| region.start_line),
+        end_line: location.region.map(|region| region.end_line.unwrap_or(region.start_line)),
     }
-    Some(code)
 }
 
 /// OCSF's ladder has the same steps as ours.
@@ -117,6 +199,8 @@ fn milliseconds(time: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::sample;
 
