@@ -189,6 +189,27 @@ mod tests {
     }
 
     #[test]
+    fn no_character_that_moves_hides_or_reorders_text_survives_anywhere() {
+        let ranges = [0..0x3000, 0xfe00..0x1_0000, 0xe_0000..0xe_0100];
+        for c in ranges.into_iter().flatten().filter_map(char::from_u32) {
+            let text = format!("a{c}b");
+            for shown in [
+                line(&text),
+                Html(&text).to_string(),
+                Xml(&text).to_string(),
+                Code(&text).to_string(),
+                Csv(&text).to_string(),
+            ] {
+                let bad = |c: char| {
+                    (c.is_control() && !matches!(c, '\n' | '\t'))
+                        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+                };
+                assert!(!shown.contains(bad), "{:x}: {shown:?}", u32::from(c));
+            }
+        }
+    }
+
+    #[test]
     fn a_second_line_cannot_command_either() {
         assert_eq!(lines("a\r\n::error::b\n\n"), ["a", ": :error::b"]);
     }

@@ -40,6 +40,7 @@ pub const REPORTERS: &[&dyn Reporter] = &[
     &formats::cyclonedx::CycloneDx,
     &formats::github_ghas::GithubGhas,
     &formats::gitlab_sast::GitlabSast,
+    &formats::gitlab_cyclonedx::GitlabCycloneDx,
     &formats::ocsf::Ocsf,
     &formats::aggregated::Aggregated,
 ];

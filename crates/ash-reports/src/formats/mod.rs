@@ -5,6 +5,7 @@ pub(crate) mod csv;
 pub(crate) mod cyclonedx;
 pub(crate) mod flat_json;
 pub(crate) mod github_ghas;
+pub(crate) mod gitlab_cyclonedx;
 pub(crate) mod gitlab_sast;
 pub(crate) mod html;
 pub(crate) mod junit;
