@@ -335,7 +335,7 @@ pub(crate) fn probe(id: BackendId, site: &Site, launcher: &Launcher) -> Probed {
     probed.entry(asked).or_insert_with(|| backends::probe::probe(id, site, launcher)).clone()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -2,7 +2,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -65,7 +64,7 @@ impl Allowlist<'_> {
     pub(crate) fn filter(&self, variables: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let mut kept: Vec<_> = variables
             .iter()
-            .filter(|(name, value)| self.passes(name.as_bytes(), value.as_bytes()))
+            .filter(|(name, value)| self.passes(name.as_encoded_bytes(), value.as_encoded_bytes()))
             .cloned()
             .collect();
         kept.sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -141,13 +140,15 @@ pub(crate) fn redirect(
     name: &str,
     value: impl Into<OsString>,
 ) {
-    environment.retain(|(other, _)| !other.as_bytes().eq_ignore_ascii_case(name.as_bytes()));
+    environment
+        .retain(|(other, _)| !other.as_encoded_bytes().eq_ignore_ascii_case(name.as_bytes()));
     environment.push((name.into(), value.into()));
 }
 
 /// The certificate files and directories an environment names.
 pub(crate) fn certificate_paths(environment: &[(OsString, OsString)]) -> Vec<PathBuf> {
-    let named = environment.iter().filter(|(name, _)| is_one_of(CERTIFICATES, name.as_bytes()));
+    let named =
+        environment.iter().filter(|(name, _)| is_one_of(CERTIFICATES, name.as_encoded_bytes()));
     named
         .flat_map(|(_, value)| std::env::split_paths(value).collect::<Vec<_>>())
         .filter(|path| path.is_absolute())

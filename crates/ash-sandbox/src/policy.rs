@@ -7,7 +7,7 @@ pub(crate) mod trace;
 pub(crate) mod tree;
 pub(crate) mod unfold;
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 use std::{ffi::OsString, path::PathBuf};

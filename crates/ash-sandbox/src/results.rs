@@ -1,13 +1,17 @@
 //! The results directory of a scanner: hostile data, reached through directory handles only.
 
+#[cfg(unix)]
 mod descent;
+#[cfg_attr(not(unix), path = "results/by_path.rs")]
 mod dir;
 mod guard;
+mod limits;
+#[cfg(unix)]
 mod sweep;
 
 pub(crate) use guard::refuse_linked;
 pub use {
-    dir::{ReadLimits, ReadRefused, ResultsDir},
+    dir::ResultsDir,
     guard::{OutputRefused, refuse_output},
-    sweep::{OverLimit, Swept},
+    limits::{OverLimit, ReadLimits, ReadRefused, Swept},
 };

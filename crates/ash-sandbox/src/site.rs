@@ -4,9 +4,10 @@ use std::{
     ffi::{OsStr, OsString},
     fs,
     hash::{BuildHasher, RandomState},
-    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
+
+use ash_model::path::os_string;
 
 use crate::policy::{trace, tree::Tree};
 
@@ -126,7 +127,7 @@ impl Site {
     /// Gathers the facts. `variables` is the operator's whole environment, `exe` this program's own path, `tool_dirs` the directories
     /// ash installs tools into.
     pub fn gather(variables: Vec<(OsString, OsString)>, exe: &Path, tool_dirs: &[PathBuf]) -> Self {
-        let uid = rustix::process::geteuid().as_raw();
+        let uid = ids().0;
         let accounts = Account::all();
         let home = home_of(&variables, &accounts);
         let path = variable(&variables, "PATH")
@@ -173,7 +174,7 @@ impl Site {
 
     /// Expands a leading `~` and every `$NAME` or `${NAME}`. `None` when a name is not set or the result is not absolute.
     pub fn expand(&self, text: &OsStr) -> Option<PathBuf> {
-        let bytes = text.as_bytes();
+        let bytes = text.as_encoded_bytes();
         let mut out: Vec<u8> = vec![];
         let mut rest = match bytes {
             [b'~'] => self.home_prefix(&mut out, b"")?,
@@ -183,11 +184,13 @@ impl Site {
         while let Some(at) = rest.iter().position(|byte| *byte == b'$') {
             out.extend_from_slice(&rest[..at]);
             let (name, after) = variable_name(&rest[at + 1..])?;
-            out.extend_from_slice(self.variable(std::str::from_utf8(name).ok()?)?.as_bytes());
+            out.extend_from_slice(
+                self.variable(std::str::from_utf8(name).ok()?)?.as_encoded_bytes(),
+            );
             rest = after;
         }
         out.extend_from_slice(rest);
-        let path = PathBuf::from(OsString::from_vec(out));
+        let path = PathBuf::from(os_string(out));
         path.is_absolute().then_some(path)
     }
 
@@ -213,7 +216,7 @@ impl Site {
     }
 
     fn home_prefix<'a>(&self, out: &mut Vec<u8>, rest: &'a [u8]) -> Option<&'a [u8]> {
-        out.extend_from_slice(self.home.as_ref()?.spelled.as_os_str().as_bytes());
+        out.extend_from_slice(self.home.as_ref()?.spelled.as_os_str().as_encoded_bytes());
         Some(rest)
     }
 
@@ -241,14 +244,40 @@ impl Site {
 }
 
 /// Whether a path is a file somebody may execute.
+#[cfg(unix)]
 pub(crate) fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
+/// Whether a path is a file; elsewhere its name says whether it is a program.
+#[cfg(not(unix))]
+pub(crate) fn is_program(file: &Path) -> bool {
+    file.is_file()
+}
+
+#[cfg(unix)]
 fn others_can_write(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o002 != 0)
+}
+
+/// No backend works there.
+#[cfg(not(unix))]
+fn others_can_write(_: &Path) -> bool {
+    true
+}
+
+/// The effective and the real user id.
+#[cfg(unix)]
+fn ids() -> (u32, u32) {
+    (rustix::process::geteuid().as_raw(), rustix::process::getuid().as_raw())
+}
+
+/// Nobody is uid 0 where there are none.
+#[cfg(not(unix))]
+fn ids() -> (u32, u32) {
+    (u32::MAX, u32::MAX)
 }
 
 fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
@@ -289,7 +318,7 @@ fn host_secrets() -> Vec<PathBuf> {
 }
 
 fn is_host_key(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_bytes();
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.starts_with(b"ssh_host_") && name.ends_with(b"_key")
 }
 
@@ -308,12 +337,12 @@ impl Account {
     fn parse(line: &[u8]) -> Option<Self> {
         let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
         let uid = std::str::from_utf8(fields.get(2)?).ok()?.parse().ok()?;
-        Some(Self { uid, home: PathBuf::from(OsStr::from_bytes(fields.get(5)?)) })
+        Some(Self { uid, home: PathBuf::from(os_string(fields.get(5)?.to_vec())) })
     }
 }
 
 fn account_home(accounts: &[Account]) -> Option<PathBuf> {
-    let uid = rustix::process::getuid().as_raw();
+    let uid = ids().1;
     accounts.iter().find(|account| account.uid == uid).map(|account| account.home.clone())
 }
 
@@ -367,7 +396,7 @@ fn is_root(path: &Path) -> bool {
     path.parent().is_none()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -195,5 +195,5 @@ pub(crate) fn wrap(id: BackendId, wrap: &Wrap<'_>) -> Result<Prepared, WrapError
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 pub(crate) mod tests;

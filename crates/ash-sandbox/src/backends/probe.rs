@@ -339,9 +339,12 @@ struct Lab {
 
 impl Lab {
     fn plant(site: &Site) -> io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt;
         let root = site.scratch();
-        fs::DirBuilder::new().mode(0o700).create(&root)?;
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
+        let mut builder = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&root)?;
         let lab = Self { root };
         for dir in ["source", "results", "cache", "elsewhere"] {
             fs::create_dir(lab.root.join(dir))?;

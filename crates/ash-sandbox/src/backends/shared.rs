@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -130,5 +129,5 @@ pub(crate) fn evidence(
 
 /// Whether a backend that reads its paths as text would misread this one.
 pub(crate) fn has_byte(path: &Path, bad: impl Fn(u8) -> bool) -> bool {
-    path.as_os_str().as_bytes().iter().any(|byte| bad(*byte))
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| bad(*byte))
 }

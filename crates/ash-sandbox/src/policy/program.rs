@@ -1,12 +1,12 @@
 //! What a program needs besides itself: its install prefix, the names it goes by, its interpreter, the Python its environment is made from.
 
 use std::{
-    ffi::OsStr,
     fs::File,
     io::Read,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
+
+use ash_model::path::os_string;
 
 use super::{
     breadth::{Breadth, holds_programs},
@@ -143,7 +143,9 @@ fn is_shims(dir: &Path) -> bool {
 fn python_prefix(bin: &Path) -> Option<&Path> {
     let prefix = bin.parent().filter(|_| holds_programs(bin))?;
     let mut libraries = std::fs::read_dir(prefix.join("lib")).ok()?.flatten();
-    libraries.any(|entry| entry.file_name().as_bytes().starts_with(b"python")).then_some(prefix)
+    libraries
+        .any(|entry| entry.file_name().as_encoded_bytes().starts_with(b"python"))
+        .then_some(prefix)
 }
 
 /// `home` of a `pyvenv.cfg`: the `bin` directory of the base interpreter.
@@ -153,7 +155,7 @@ fn venv_base(prefix: &Path) -> Option<PathBuf> {
         let at = line.iter().position(|byte| *byte == b'=')?;
         (line[..at].trim_ascii().eq_ignore_ascii_case(b"home")).then(|| line[at + 1..].trim_ascii())
     })?;
-    let home = PathBuf::from(OsStr::from_bytes(value));
+    let home = bytes_path(value);
     home.is_absolute().then_some(home)
 }
 
@@ -170,15 +172,16 @@ fn interpreter(file: &Path) -> Option<Interpreter> {
     let start = read_start(file, SHEBANG)?;
     let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-    let program = PathBuf::from(OsStr::from_bytes(words.next()?));
+    let program = bytes_path(words.next()?);
     if program.file_name().is_some_and(|name| name == "env") {
         let named = words.find(|word| !word.starts_with(b"-") && !word.contains(&b'='))?;
-        return Some(Interpreter::Env {
-            env: program,
-            program: PathBuf::from(OsStr::from_bytes(named)),
-        });
+        return Some(Interpreter::Env { env: program, program: bytes_path(named) });
     }
     Some(Interpreter::Path(program))
+}
+
+fn bytes_path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(os_string(bytes.to_vec()))
 }
 
 fn read_start(file: &Path, limit: u64) -> Option<Vec<u8>> {
@@ -188,7 +191,7 @@ fn read_start(file: &Path, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::{
         fs,

@@ -1,13 +1,14 @@
 //! Follows a path the way the kernel does and remembers every link on the way, so that the same spelling works inside a sandbox.
 
+#[cfg(unix)]
+use std::{collections::VecDeque, ffi::OsString, fs, path::Component};
 use std::{
-    collections::VecDeque,
-    ffi::OsString,
-    fs, io,
-    path::{Component, Path, PathBuf},
+    io,
+    path::{Path, PathBuf},
 };
 
 /// As many as the kernel follows.
+#[cfg(unix)]
 const MAX_LINKS: usize = 40;
 
 /// What a path leads to and how.
@@ -40,7 +41,17 @@ pub(crate) fn real_as_far_as_it_exists(path: &Path) -> PathBuf {
     follow(path).map_or_else(|_| path.to_owned(), |(traced, _)| traced.real)
 }
 
+#[cfg(not(unix))]
+fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
+    let traced = |real| Traced { real, links: vec![], hops: vec![] };
+    match std::fs::canonicalize(path) {
+        Ok(real) => Ok((traced(real), None)),
+        Err(error) => Ok((traced(path.to_owned()), Some(error))),
+    }
+}
+
 /// Where nothing exists the rest is appended lexically and the reason returned beside it.
+#[cfg(unix)]
 fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
     if !path.is_absolute() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is not absolute"));
@@ -85,6 +96,7 @@ fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
     Ok((traced, missing))
 }
 
+#[cfg(unix)]
 fn names(path: &Path) -> VecDeque<OsString> {
     let name = |component| match component {
         Component::Normal(name) => Some(name.to_owned()),
@@ -94,7 +106,7 @@ fn names(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(name).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::fs::symlink;
 

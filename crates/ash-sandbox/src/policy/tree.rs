@@ -3,14 +3,17 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
-    fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use super::trace;
 
+/// Device and inode.
+#[cfg(unix)]
 type Identity = (u64, u64);
+/// The canonical path in one letter case, as Windows compares names.
+#[cfg(not(unix))]
+type Identity = std::ffi::OsString;
 
 /// The directories a scan reads or writes: nothing in them may grant anything.
 #[derive(Debug)]
@@ -49,17 +52,29 @@ impl Tree {
     }
 
     fn identity(&self, dir: &Path) -> Option<Identity> {
-        *self.seen.borrow_mut().entry(dir.to_owned()).or_insert_with(|| identity(dir))
+        if let Some(known) = self.seen.borrow().get(dir) {
+            return known.as_ref().cloned();
+        }
+        let found = identity(dir);
+        self.seen.borrow_mut().insert(dir.to_owned(), found.as_ref().cloned());
+        found
     }
 }
 
+#[cfg(unix)]
 fn identity(path: &Path) -> Option<Identity> {
-    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
 }
 
-#[cfg(test)]
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    std::fs::canonicalize(path).ok().map(|real| real.into_os_string().to_ascii_lowercase())
+}
+
+#[cfg(all(test, unix))]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{fs, os::unix::fs::symlink};
 
     use super::*;
 

@@ -65,7 +65,7 @@ fn split(dir: &Path, secrets: &[&Path], parts: &mut Vec<PathBuf>) {
     parts.sort();
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -132,8 +132,8 @@ pub(crate) fn file_type(stat: &Stat) -> FileType {
 
 #[cfg_attr(
     target_os = "linux",
-    expect(clippy::useless_conversion, reason = "the types differ between systems")
+    expect(clippy::unnecessary_cast, reason = "the types differ between systems")
 )]
 pub(crate) fn identity(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev.into(), stat.st_ino.into())
+    (stat.st_dev as u64, stat.st_ino as u64)
 }

@@ -17,45 +17,9 @@ use rustix::{
 
 use super::{
     descent::{self, DIRECTORY, file_type, identity},
-    sweep::{self, Swept},
+    limits::{ReadLimits, ReadRefused, Swept},
+    sweep,
 };
-
-/// How much is taken back from a scanner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadLimits {
-    /// Bytes, of one file and of all.
-    pub bytes: u64,
-    /// Files and directories.
-    pub entries: u64,
-    /// Nested directories.
-    pub depth: usize,
-}
-
-impl Default for ReadLimits {
-    fn default() -> Self {
-        Self { bytes: 2 << 30, entries: 200_000, depth: 64 }
-    }
-}
-
-/// Why a file of the results is not read.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadRefused {
-    /// A link, directory, FIFO, socket or device.
-    #[error("`{0}` is not a regular file")]
-    NotRegular(String),
-    /// The same file has another name, maybe outside.
-    #[error("`{0}` has more than one name (hard links)")]
-    HardLinked(String),
-    /// It lies on another file system.
-    #[error("`{0}` lies on another file system")]
-    OtherFileSystem(String),
-    /// It is too large.
-    #[error("`{0}` is larger than {1} bytes")]
-    TooLarge(String, u64),
-    /// The system refused.
-    #[error("cannot read `{0}`")]
-    Io(String, #[source] io::Error),
-}
 
 /// A results directory. Everything goes through its handle; no link in it is ever followed.
 #[derive(Debug)]

@@ -10,52 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, Stat};
 
 use super::{
     descent::{self, Descent, file_type, identity},
-    dir::ReadLimits,
+    limits::{ReadLimits, Swept},
 };
-
-/// What a sweep did and saw.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Swept {
-    /// Links and special files removed.
-    pub removed: u64,
-    /// Modes repaired.
-    pub repaired: u64,
-    /// Entries seen.
-    pub entries: u64,
-    /// Bytes in regular files.
-    pub bytes: u64,
-    /// Entries that could not be examined or removed: then nothing in the directory may be trusted.
-    pub failed: u64,
-    /// The first limit that is exceeded: then the scanner's results are an error.
-    pub over: Option<OverLimit>,
-}
-
-/// A limit on what is taken back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum OverLimit {
-    /// Too many files and directories.
-    #[error("the scanner left more than {0} files and directories in its results")]
-    Entries(u64),
-    /// Too deep.
-    #[error("the scanner left directories nested deeper than {0} in its results")]
-    Depth(usize),
-    /// Too much.
-    #[error("the scanner left more than {0} bytes in its results")]
-    Bytes(u64),
-}
-
-impl Swept {
-    fn check(&mut self, depth: usize, limits: &ReadLimits) {
-        let over = if self.entries > limits.entries {
-            Some(OverLimit::Entries(limits.entries))
-        } else if depth > limits.depth {
-            Some(OverLimit::Depth(limits.depth))
-        } else {
-            (self.bytes > limits.bytes).then_some(OverLimit::Bytes(limits.bytes))
-        };
-        self.over = self.over.or(over);
-    }
-}
 
 /// Sweeps everything beneath a directory. Limits are reported, yet the sweep goes on: no link may stay.
 pub(crate) fn sweep(root: BorrowedFd<'_>, limits: &ReadLimits) -> io::Result<Swept> {
