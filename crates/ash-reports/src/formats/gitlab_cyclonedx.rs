@@ -122,6 +122,8 @@ mod tests {
     #[test]
     fn the_most_common_package_manager_and_file_are_named() {
         let component = |purl: &str, path: &str| json!({"purl": purl, "properties": [{"name": "syft:location:0:path", "value": path}]});
+        let actions = ["a", "b", "c"]
+            .map(|name| component(&format!("pkg:github/{name}@v1"), "/.github/workflows/ci.yml"));
         let components = [
             component("pkg:pypi/a@1", "/requirements.txt"),
             component("pkg:npm/b@1", "/web/package-lock.json"),
