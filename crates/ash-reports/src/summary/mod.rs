@@ -76,7 +76,7 @@ pub struct Row {
 /// Why a scanner's part is not a plain verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
-    /// The scanner.
+    /// The scanner, or several with the same reason.
     pub scanner: String,
     /// The status.
     pub status: &'static str,
@@ -97,7 +97,7 @@ impl Summary {
             ),
             sandbox: sandbox(report),
             confined: scan.sandbox_mode != "off",
-            reasons: report.scanners.iter().flat_map(reasons).collect(),
+            reasons: grouped(report.scanners.iter().flat_map(reasons)),
             notices: report.notices.iter().map(|notice| short(&notice.line())).collect(),
             incomplete: incomplete(report),
             hotspots: hotspots(report, 10),
@@ -193,6 +193,24 @@ fn reasons(scanner: &ScannerReport) -> Vec<Reason> {
         )));
     }
     reasons
+}
+
+/// Joins the scanners that have the same reason, where the first of them stands.
+fn grouped(reasons: impl Iterator<Item = Reason>) -> Vec<Reason> {
+    let mut grouped: Vec<Reason> = Vec::new();
+    for reason in reasons {
+        match grouped
+            .iter_mut()
+            .find(|known| known.status == reason.status && known.text == reason.text)
+        {
+            Some(known) => {
+                known.scanner.push_str(", ");
+                known.scanner.push_str(&reason.scanner);
+            }
+            None => grouped.push(reason),
+        }
+    }
+    grouped
 }
 
 fn incomplete(report: &ScanReport) -> Vec<String> {
@@ -314,6 +332,19 @@ mod tests {
         assert_eq!(
             Summary::of(&report, None).sandbox,
             "sandbox: auto was asked for, and no scanner could be run in it"
+        );
+    }
+
+    #[test]
+    fn scanners_with_the_same_reason_share_a_line() {
+        let mut report = sample::hostile();
+        report.scanners.iter_mut().take(2).for_each(|scanner| {
+            scanner.status = Status::Skipped("not named in `--scanners`".into())
+        });
+        let first = &Summary::of(&report, None).reasons[0];
+        assert_eq!(
+            (first.scanner.as_str(), first.text.as_str()),
+            ("bandit, cfn-nag", "not named in `--scanners`")
         );
     }
 
