@@ -146,14 +146,22 @@ fn argv(wrap: &Wrap<'_>) -> Result<Vec<OsString>, WrapError> {
         option(&mut args, "--blacklist=", path)?;
     }
     let home = wrap.account_home.unwrap_or(&policy.home);
-    if !granted().any(|path| path.starts_with(home)) {
-        args.push("--private".into());
+    // It hides the homes of other users, also one that is scanned.
+    if granted().any(|path| path.starts_with("/home") && !path.starts_with(home)) {
+        args.push("--allusers".into());
     }
-    if !granted().any(|path| path.starts_with("/tmp")) {
-        args.push("--private-tmp".into());
-    }
-    for path in granted().filter(|path| beneath(path, home) || beneath(path, Path::new("/tmp"))) {
-        option(&mut args, "--whitelist=", path)?;
+    for (dir, private) in [(home, "--private"), (Path::new("/tmp"), "--private-tmp")] {
+        // What is scanned is shown whole; whitelisting anything in it would hide the rest.
+        if policy.scan_data.iter().any(|path| dir.starts_with(path)) {
+            continue;
+        }
+        let inside: Vec<&Path> = granted().filter(|path| path.starts_with(dir)).collect();
+        if inside.is_empty() {
+            args.push(private.into());
+        }
+        for path in inside.into_iter().filter(|path| *path != dir) {
+            option(&mut args, "--whitelist=", path)?;
+        }
     }
     for path in readable.iter().filter(|path| !writable.iter().any(|dir| path.starts_with(dir))) {
         option(&mut args, "--read-only=", path)?;
@@ -164,11 +172,6 @@ fn argv(wrap: &Wrap<'_>) -> Result<Vec<OsString>, WrapError> {
     args.push("--".into());
     args.extend([wrap.exe.into(), "__confine".into(), "apply".into()]);
     Ok(args)
-}
-
-/// A directory cannot be whitelisted in itself.
-fn beneath(path: &Path, dir: &Path) -> bool {
-    path != dir && path.starts_with(dir)
 }
 
 fn option(args: &mut Vec<OsString>, name: &str, path: &Path) -> Result<(), WrapError> {

@@ -177,6 +177,20 @@ fn firejail() {
 }
 
 #[test]
+fn firejail_hides_nothing_of_a_scanned_directory() {
+    let scanned = paths(&["/tmp", "/home2"]);
+    let policy = Policy { scan_data: scanned.clone(), read_only: scanned, ..policy() };
+    let argv = prepared(BackendId::Firejail, &abilities(), &policy).supervisor.argv;
+    let hides = |word: &OsString| {
+        word.to_string_lossy().starts_with("--whitelist")
+            || word.to_string_lossy().starts_with("--private=")
+            || word == "--private"
+            || word == "--private-tmp"
+    };
+    assert!(!argv.iter().any(hides), "{argv:?}");
+}
+
+#[test]
 fn landlock_alone() {
     insta::assert_snapshot!(shown(&prepared(
         BackendId::Landlock,
