@@ -1,6 +1,7 @@
 //! What a program needs besides itself: its install prefix, the names it goes by, its interpreter, the Python its environment is made from.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
@@ -116,13 +117,23 @@ impl Search<'_> {
         }
     }
 
-    /// The base Python of one uv tool environment, through its `bin/python` link.
-    pub(crate) fn base_python(&self, environment: &Path) -> Option<PathBuf> {
-        let python = environment.join("bin/python");
-        let traced = trace::trace(&python).ok().filter(|traced| !traced.hops.is_empty())?;
-        let prefix = python_prefix(traced.real.parent()?)?;
-        (!self.breadth.is_broad(prefix) && !self.tree.touches(&traced.real))
-            .then(|| prefix.to_owned())
+    /// The prefixes of the base Pythons of a uv tools directory, through each environment's `bin/python` link. Hundreds of environments
+    /// share a few Pythons, so only the links are read one by one.
+    pub(crate) fn base_pythons(&self, tools: &Path) -> BTreeSet<PathBuf> {
+        let environments = std::fs::read_dir(tools).into_iter().flatten().flatten();
+        let pythons: BTreeSet<PathBuf> = environments
+            .filter_map(|environment| {
+                let bin = environment.path().join("bin");
+                std::fs::read_link(bin.join("python")).ok().map(|text| bin.join(text))
+            })
+            .collect();
+        pythons.iter().filter_map(|python| self.base_python(python)).collect()
+    }
+
+    fn base_python(&self, python: &Path) -> Option<PathBuf> {
+        let real = trace::trace(python).ok()?.real;
+        let prefix = python_prefix(real.parent()?)?;
+        (!self.breadth.is_broad(prefix) && !self.tree.touches(&real)).then(|| prefix.to_owned())
     }
 
     /// pyenv, rbenv and their like put scripts on `PATH` that look the real program up among installed versions.

@@ -240,10 +240,7 @@ impl<'a> Draft<'a> {
         let mut found: Vec<PathBuf> =
             site.uv_tools.iter().chain(&site.uv_pythons).cloned().collect();
         for tools in &site.uv_tools {
-            let environments = fs::read_dir(tools).into_iter().flatten().flatten();
-            let bases: BTreeSet<PathBuf> =
-                environments.filter_map(|entry| search.base_python(&entry.path())).collect();
-            found.extend(bases);
+            found.extend(search.base_pythons(tools));
         }
         for path in found.into_iter().filter(|path| !self.scene.tree.touches(path)) {
             self.read_unless_broad(&path, "uv");

@@ -206,6 +206,24 @@ fn declared_paths_and_caches_are_expanded_and_missing_ones_skipped() {
 }
 
 #[test]
+fn uv_tools_bring_the_pythons_they_are_made_from() {
+    let lab = Lab::new();
+    let python = lab.program("pythons/cpython-3.12/bin/python3.12");
+    lab.make("pythons/cpython-3.12/lib/python3.12");
+    let broad = lab.program("home/me/python/bin/python3");
+    lab.make("home/me/python/lib/python3");
+    for (tool, base) in [("a", &python), ("b", &python), ("c", &broad)] {
+        let bin = lab.make(&format!("uv/tools/{tool}/bin"));
+        symlink(base, bin.join("python")).unwrap();
+    }
+    let site = lab.site(&[("UV_TOOL_DIR", "@/uv/tools")], &[]);
+    let policy =
+        lab.resolve(&site, &lab.ground(), &Requirements::NONE, &Grants::default()).unwrap();
+    let expected = ["etc", "home/me/src/repo", "opt", "pythons/cpython-3.12", "usr", "uv/tools"];
+    assert_eq!(lab.inside(&policy.read_only), expected);
+}
+
+#[test]
 fn nobody_can_have_the_home_or_what_contains_it() {
     let lab = Lab::new();
     symlink(lab.at("home/me"), lab.at("opt/link-home")).unwrap();
