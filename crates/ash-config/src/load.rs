@@ -103,8 +103,10 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
             ConfigErrors(std::mem::take(&mut mistakes))
         })?;
     let layers = Layers::new(&documents, &overrides, &sources, &mut mistakes);
-    let mut notices = choice.notices(&tree);
-    check(&documents, &layers, request, &sources, &mut mistakes, &mut notices);
+    // What was dropped comes first: a file full of odd names must not push it out of sight.
+    let mut notices = Vec::new();
+    let mut remarks = choice.notices(&tree);
+    check(&documents, &layers, request, &sources, &mut mistakes, &mut remarks);
     if !mistakes.is_empty() {
         return Err(ConfigErrors(mistakes));
     }
@@ -130,6 +132,7 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
         threshold,
     };
     let settings = build::settings(&document, context);
+    notices.append(&mut remarks);
     note_unsupported(&settings, &mut notices);
     if !mistakes.is_empty() {
         return Err(ConfigErrors(mistakes));

@@ -8,6 +8,9 @@ use crate::{
     tree::{At, Entry, Kind, Node, Sources, same_key},
 };
 
+/// Mistakes and notices kept of one run: a hostile file can hold a hundred thousand, and each costs a look for its line.
+const KEPT: usize = 200;
+
 /// One run of checks.
 pub(crate) struct Checker<'a> {
     pub(crate) sources: &'a Sources,
@@ -74,6 +77,9 @@ impl Checker<'_> {
     }
 
     fn push(&mut self, at: At, message: String, hint: Option<String>) {
+        if self.mistakes.len() >= KEPT {
+            return;
+        }
         self.mistakes.push(Mistake::at(self.sources, at, message).maybe_hint(hint));
     }
 
@@ -159,6 +165,9 @@ impl Checker<'_> {
     }
 
     fn unknown_key(&mut self, entry: &Entry, fields: &[Field], path: &str) {
+        if self.mistakes.len() >= KEPT {
+            return;
+        }
         let belongs =
             |home: &&(&str, &[Field])| home.1.iter().any(|field| same_key(field.key, &entry.key));
         let near = nearest(&entry.key, fields.iter().map(|field| field.key));
@@ -176,14 +185,14 @@ impl Checker<'_> {
     }
 
     fn unknown_option(&mut self, entry: &Entry, fields: &[Field], path: &str) {
+        if self.notices.len() >= KEPT {
+            return;
+        }
         let near = nearest(&entry.key, fields.iter().map(|field| field.key));
         let notice =
             Notice::new(path, "no version of this plugin has this option, so it does nothing");
-        self.notices.push(Notice {
-            file: self.file(entry.key_at),
-            hint: near.map(|near| format!("did you mean `{near}`?")),
-            ..notice
-        });
+        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        self.note(Notice { hint, ..notice }, entry.key_at);
     }
 
     fn named(&mut self, node: &Node, names: &Names, path: &str) {
@@ -227,10 +236,10 @@ impl Checker<'_> {
     fn name(&mut self, name: &str, at: At, names: &Names, path: &str) {
         let told: &[&str] = if names.kind == "scanner" { self.known_scanners } else { &[] };
         let known = || names.known.iter().chain(told).copied();
-        if !known().any(|known| same_key(known, name)) {
+        if self.notices.len() < KEPT && !known().any(|known| same_key(known, name)) {
             let hint = nearest(name, known()).map(|near| format!("did you mean `{near}`?"));
             let notice = Notice::new(path, format!("ash has no {} named `{name}`", names.kind));
-            self.notices.push(Notice { file: self.file(at), hint, ..notice });
+            self.note(Notice { hint, ..notice }, at);
         }
     }
 
@@ -261,6 +270,13 @@ impl Checker<'_> {
                 };
                 self.require(good, node, &format!("scanners.{}.tool_version", scanner.key), form);
             }
+        }
+    }
+
+    fn note(&mut self, notice: Notice, at: At) {
+        if self.notices.len() < KEPT {
+            let file = self.file(at);
+            self.notices.push(Notice { file, ..notice });
         }
     }
 

@@ -50,8 +50,8 @@ fn options() -> serde_saphyr::Options {
             max_depth: 32,
             flow_nesting_limit: 32,
             max_documents: 1,
-            max_nodes: 200_000,
-            max_events: 500_000,
+            max_nodes: 100_000,
+            max_events: 250_000,
             max_aliases: 2_000,
             max_anchors: 1_000,
             max_recorded_anchor_events: 50_000,
@@ -95,7 +95,13 @@ impl Place<'_> {
             error.location().map_or(At { source: self.source, start: 0, end: 0 }, |l| self.at(l));
         let message = error.without_snippet().to_string();
         // The place is told by `at`; the crate's own sentence repeats it.
-        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let message = match message.split_once("budget breached: ") {
+            Some((_, limit)) => {
+                format!("it is larger or deeper than a configuration may be ({limit})")
+            }
+            None => message.to_owned(),
+        };
         SyntaxError { message, at }
     }
 

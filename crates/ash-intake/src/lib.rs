@@ -1,9 +1,11 @@
 //! Hostile bytes in, scan set out: which files of a directory nobody has reviewed are to be scanned, and reading them safely.
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod inline;
 mod reader;
 mod rules;
 mod walk;
 
+pub use inline::{InlineIgnore, inline_ignores};
 pub use reader::NoFollowReader;
 pub use walk::{ScanSet, Unread, Walk, scan_set};

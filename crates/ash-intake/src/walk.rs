@@ -40,6 +40,22 @@ pub struct ScanSet {
     pub unread: Vec<Unread>,
     /// Ignore files that were not obeyed.
     pub notices: Vec<Notice>,
+    /// Ignore files that were, with their text; at most 4 MiB of it.
+    pub ignore_files: Vec<(RelPath, String)>,
+}
+
+/// Text of ignore files kept for the report by each worker.
+const REPORTED: usize = 4 * 1024 * 1024 / THREADS;
+
+impl ScanSet {
+    /// The rules that were obeyed, file by file, as `ash-ignore-report.txt` shows them.
+    pub fn ignore_report(&self) -> String {
+        let parts = self.ignore_files.iter().map(|(path, text)| {
+            let newline = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+            format!("######## START {path} ########\n{text}{newline}######## END {path} ########\n")
+        });
+        parts.collect()
+    }
 }
 
 /// A directory that could not be read.
@@ -74,10 +90,12 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
         set.files.extend(part.files);
         set.unread.extend(part.unread);
         set.notices.extend(part.notices);
+        set.ignore_files.extend(part.ignore_files);
     }
     set.files.sort_unstable_by(in_order);
     set.unread.sort_unstable();
     set.notices.sort_unstable();
+    set.ignore_files.sort_unstable();
     Ok(set)
 }
 
@@ -204,7 +222,7 @@ impl Shared<'_> {
         entries: &[(OsString, FileType)],
         set: &mut ScanSet,
     ) -> Arc<Rules> {
-        let mut files = Vec::new();
+        let mut files: Vec<(usize, String)> = Vec::new();
         for (index, name) in IGNORE_FILES.iter().enumerate() {
             if !entries.iter().any(|(entry, _)| entry == name) {
                 continue;
@@ -216,10 +234,19 @@ impl Shared<'_> {
             }
         }
         if files.is_empty() {
-            Arc::clone(&directory.rules)
-        } else {
-            Rules::within(&directory.rules, &directory.path, &files)
+            return Arc::clone(&directory.rules);
         }
+        let rules = Rules::within(&directory.rules, &directory.path, &files);
+        for (index, text) in files {
+            let kept: usize = set.ignore_files.iter().map(|(_, text)| text.len()).sum();
+            if let (Ok(path), true) = (
+                RelPath::new(directory.path.join(IGNORE_FILES[index])),
+                kept + text.len() <= REPORTED,
+            ) {
+                set.ignore_files.push((path, text));
+            }
+        }
+        rules
     }
 }
 
@@ -374,6 +401,13 @@ mod tests {
         let source = lab.0.path().join("src");
         let set = scan_set(&Walk { source: &source, output: None, excluded: &[] }).unwrap();
         assert_eq!(names(&set), ["a.py"]);
+    }
+
+    #[test]
+    fn the_report_shows_the_rules_that_were_obeyed() {
+        let lab = Lab::new(&[("sub/.ignore", "b"), (".gitignore", "a\n")]);
+        let expected = "######## START .gitignore ########\na\n######## END .gitignore ########\n######## START sub/.ignore ########\nb\n######## END sub/.ignore ########\n";
+        assert_eq!(lab.walk().ignore_report(), expected);
     }
 
     #[test]
