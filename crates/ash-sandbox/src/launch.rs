@@ -10,7 +10,7 @@ mod capture;
 mod setup;
 #[cfg(target_os = "linux")]
 mod supervised;
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), test))]
 mod unsupervised;
 
 use std::{
@@ -30,7 +30,7 @@ pub use cancel::Cancel;
 pub use capture::{Captures, Stdio};
 pub(crate) use setup::remove_tree;
 
-use crate::wire::{Applied, End, Rlimit, SupervisorSpec};
+use crate::wire::{Applied, End, Rlimit, StageReport, SupervisorSpec};
 
 /// A command that a backend has wrapped. Only this crate can make one.
 ///
@@ -196,17 +196,17 @@ impl Launcher {
         timeout: Option<Duration>,
         cancel: &Cancel,
     ) -> Result<Finished, LaunchError> {
-        self.run_with(prepared, stdio, timeout, cancel, &mut |_| {})
+        self.run_with(prepared, stdio, timeout, cancel, None)
     }
 
-    /// The same, handing each line to `on_line` as it arrives, of both streams.
+    /// The same, handing on each line as it arrives, of both streams.
     pub(crate) fn run_with(
         &self,
         prepared: Prepared,
         stdio: Stdio,
         timeout: Option<Duration>,
         cancel: &Cancel,
-        on_line: &mut dyn FnMut(&str),
+        mut on_line: capture::OnLine<'_>,
     ) -> Result<Finished, LaunchError> {
         let Prepared { supervisor, setup, cleanup, evidence } = prepared;
         // Removes what was made also when making it fails half way.
@@ -219,9 +219,9 @@ impl Launcher {
         let expects_stage = supervisor.stage.is_some();
         let request = Request { stdio, timeout, cancel };
         #[cfg(target_os = "linux")]
-        let outcome = supervised::run(&self.exe, &supervisor, &request, on_line)?;
+        let outcome = supervised::run(&self.exe, &supervisor, &request, &mut on_line)?;
         #[cfg(not(target_os = "linux"))]
-        let outcome = unsupervised::run(&supervisor, &request, on_line)?;
+        let outcome = unsupervised::run(&self.exe, &supervisor, &request, &mut on_line)?;
         outcome.finish(expects_stage, evidence, started.elapsed())
     }
 }
@@ -252,6 +252,19 @@ struct Outcome {
 }
 
 impl Outcome {
+    fn take_stage(&mut self, report: StageReport) {
+        match report {
+            StageReport::Applied(applied) => self.applied = Some(applied),
+            StageReport::Failed { step, reason } => {
+                self.error = Some(LaunchError::Restriction { step, reason })
+            }
+            StageReport::CannotExec { code, reason } => {
+                self.error = Some(LaunchError::CannotExec { code, reason })
+            }
+            StageReport::Ended(end) => self.tool_end = Some(end),
+        }
+    }
+
     fn finish(
         self,
         expects_stage: bool,

@@ -211,7 +211,7 @@ impl Launcher {
             cleanup: vec![],
             evidence: SandboxEvidence::off(),
         };
-        self.run_with(prepared, Stdio::Capture(captures), timeout, cancel, on_line)
+        self.run_with(prepared, Stdio::Capture(captures), timeout, cancel, Some(on_line))
     }
 }
 

@@ -8,6 +8,7 @@
 //! when ash's end closes, the supervisor ends the tree; when the stage's end closes without [`StageReport::Failed`], the stage has
 //! become the tool. It is replaced by `/dev/null` before the tool runs.
 
+#[cfg(unix)]
 mod frame;
 mod text;
 
@@ -16,7 +17,10 @@ use std::ffi::OsString;
 use ash_model::evidence::LandlockEvidence;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use frame::{FrameError, Frames, send};
+#[cfg(target_os = "linux")]
+pub(crate) use frame::FrameError;
+#[cfg(unix)]
+pub(crate) use frame::{Frames, send};
 
 /// ash → supervisor, once.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use std::{
     process::Command,
 };
 
-use rustix::process::{Signal, WaitOptions};
+use rustix::process::WaitOptions;
 
-use super::{CANNOT_EXEC, FAILED, NOT_FOUND, privileges, ruleset, seccomp};
+use super::{CANNOT_EXEC, FAILED, NOT_FOUND, process};
 use crate::wire::{Applied, End, Frames, StageReport, StageSpec, send};
 
 /// A step that failed, by name.
@@ -35,17 +35,26 @@ fn at<T>(step: &'static str, result: Result<T, String>) -> Result<T, Failed> {
 
 /// Descriptors cannot be closed one by one without `unsafe`; an exec of the stage itself closes them all. Returns only when that fails.
 pub(super) fn reopen(stage: &str, sealed: &str) -> io::Error {
-    privileges::seal();
-    Command::new("/proc/self/exe").args([super::MARK, stage, sealed]).exec()
+    process::seal();
+    let program = if cfg!(target_os = "linux") {
+        Ok("/proc/self/exe".into())
+    } else {
+        std::env::current_exe()
+    };
+    let program = match program {
+        Ok(program) => program,
+        Err(error) => return error,
+    };
+    Command::new(program).args([super::MARK, stage, sealed]).exec()
 }
 
 /// Runs the stage; returns the exit code when there is nothing to become.
 pub(super) fn run() -> i32 {
     // Before the specification is read: if the supervisor dies earlier, there is none to read; if it dies later, this signal ends the tool.
-    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
-        return complain(&format!("cannot ask to die with the supervisor: {error}"));
+    if let Err(reason) = platform::die_with_supervisor() {
+        return complain(&reason);
     }
-    let mut socket = match privileges::take_stdin() {
+    let mut socket = match process::take_stdin() {
         Ok(socket) => UnixStream::from(socket),
         Err(reason) => return complain(&reason),
     };
@@ -69,43 +78,98 @@ fn complain(reason: &str) -> i32 {
 
 /// Every restriction, in the order in which each is still possible.
 fn restrict(spec: &StageSpec) -> Result<Applied, Failed> {
-    let mut notes = Vec::new();
-    privileges::default_dispositions();
-    at("session", privileges::new_session())?;
-    notes.extend(at("keyring", privileges::new_keyring())?);
-    let rlimits = at("limits", privileges::limit(&spec.rlimits))?;
-    at("capabilities", privileges::drop_capabilities())?;
-    at("no_new_privs", rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string()))?;
-    let landlock = match &spec.landlock {
-        Some(ruleset) => {
-            let restricted = at("landlock", ruleset::restrict(ruleset))?;
-            notes.extend(restricted.notes);
-            Some(restricted.evidence)
-        }
-        None => None,
-    };
-    let abi = landlock.as_ref().map_or(0, |evidence| evidence.abi);
-    if spec.landlock_alone {
-        if abi == 0 {
-            return Err(Failed {
-                step: "landlock",
-                reason: "there is no other wall, and this kernel has no Landlock".to_owned(),
-            });
-        }
-        notes.push("metadata: inert".to_owned());
-    }
+    let mut applied = Applied::default();
+    platform::default_dispositions();
+    at("session", process::new_session())?;
+    platform::before_limits(&mut applied)?;
+    applied.rlimits = at("limits", process::limit(&spec.rlimits))?;
+    platform::after_limits(spec, &mut applied)?;
+    Ok(applied)
+}
+
+fn enter(directory: &OsStr) -> Result<(), Failed> {
+    let entered = rustix::process::chdir(directory);
     at(
         "directory",
-        rustix::process::chdir(spec.cwd.as_os_str())
-            .map_err(|error| format!("cannot enter `{}`: {error}", Path::new(&spec.cwd).display())),
-    )?;
-    let options = seccomp::Options {
-        sockets: spec.sockets,
-        landlock_alone: spec.landlock_alone,
-        landlock_abi: abi,
+        entered
+            .map_err(|error| format!("cannot enter `{}`: {error}", Path::new(directory).display())),
+    )
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use rustix::process::Signal;
+
+    pub(super) use super::super::privileges::{default_dispositions, hide_from_child};
+    use super::{
+        super::{privileges, ruleset, seccomp},
+        Applied, Failed, StageSpec, at, enter,
     };
-    at("filter", seccomp::install(&options))?;
-    Ok(Applied { landlock, rlimits, notes })
+
+    pub(super) fn die_with_supervisor() -> Result<(), String> {
+        let asked = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+        asked.map_err(|error| format!("cannot ask to die with the supervisor: {error}"))
+    }
+
+    pub(super) fn before_limits(applied: &mut Applied) -> Result<(), Failed> {
+        applied.notes.extend(at("keyring", privileges::new_keyring())?);
+        Ok(())
+    }
+
+    pub(super) fn after_limits(spec: &StageSpec, applied: &mut Applied) -> Result<(), Failed> {
+        at("capabilities", privileges::drop_capabilities())?;
+        at(
+            "no_new_privs",
+            rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string()),
+        )?;
+        if let Some(ruleset) = &spec.landlock {
+            let restricted = at("landlock", ruleset::restrict(ruleset))?;
+            applied.notes.extend(restricted.notes);
+            applied.landlock = Some(restricted.evidence);
+        }
+        let landlock_abi = applied.landlock.as_ref().map_or(0, |evidence| evidence.abi);
+        if spec.landlock_alone {
+            if landlock_abi == 0 {
+                let reason = "there is no other wall, and this kernel has no Landlock".to_owned();
+                return Err(Failed { step: "landlock", reason });
+            }
+            applied.notes.push("metadata: inert".to_owned());
+        }
+        enter(&spec.cwd)?;
+        let options = seccomp::Options {
+            sockets: spec.sockets,
+            landlock_alone: spec.landlock_alone,
+            landlock_abi,
+        };
+        at("filter", seccomp::install(&options))
+    }
+}
+
+/// Elsewhere the backend around the stage does the restricting (on macOS the profile); ash itself ends what it started.
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use super::{Applied, Failed, StageSpec, enter};
+
+    pub(super) fn default_dispositions() {}
+
+    pub(super) fn hide_from_child() -> Result<(), String> {
+        Ok(())
+    }
+
+    pub(super) fn die_with_supervisor() -> Result<(), String> {
+        Ok(())
+    }
+
+    pub(super) fn before_limits(_: &mut Applied) -> Result<(), Failed> {
+        Ok(())
+    }
+
+    pub(super) fn after_limits(spec: &StageSpec, _: &mut Applied) -> Result<(), Failed> {
+        if spec.landlock.is_some() || spec.landlock_alone {
+            return Err(Failed { step: "landlock", reason: "only Linux has Landlock".to_owned() });
+        }
+        enter(&spec.cwd)
+    }
 }
 
 /// Becomes the tool, or starts it and waits for it.
@@ -147,7 +211,7 @@ fn cannot_exec(program: &OsStr, error: &io::Error, socket: &mut UnixStream) -> i
 
 /// Stays the tool's parent, and says how it ended: in a PID namespace nobody outside can see that.
 fn stay(program: &OsStr, mut command: Command, socket: &mut UnixStream) -> i32 {
-    if let Err(reason) = privileges::hide_from_child() {
+    if let Err(reason) = platform::hide_from_child() {
         drop(send(socket, &StageReport::Failed { step: "stage".to_owned(), reason }));
         return FAILED;
     }

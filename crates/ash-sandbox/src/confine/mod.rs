@@ -8,12 +8,14 @@
 //!
 //! They speak [`crate::wire`] on descriptor 0.
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod apply;
 #[cfg(target_os = "linux")]
 mod privileges;
 #[cfg(target_os = "linux")]
 mod probe;
+#[cfg(unix)]
+mod process;
 #[cfg(target_os = "linux")]
 mod ruleset;
 #[cfg(target_os = "linux")]
@@ -29,6 +31,7 @@ pub(crate) use ruleset::abi as landlock_abi;
 /// The first argument that makes any program a stage.
 pub(crate) const MARK: &str = "__confine";
 /// The stage that watches.
+#[cfg(target_os = "linux")]
 pub(crate) const SUPERVISE: &str = "supervise";
 /// The stage that restricts itself.
 pub(crate) const APPLY: &str = "apply";
@@ -38,8 +41,10 @@ pub(crate) const PROBE: &str = "probe";
 /// A restriction step failed; nothing ran.
 pub(crate) const FAILED: i32 = 126;
 /// The shell's code for a file that cannot be executed.
+#[cfg(unix)]
 pub(crate) const CANNOT_EXEC: i32 = 126;
 /// The shell's code for a program that does not exist.
+#[cfg(unix)]
 pub(crate) const NOT_FOUND: i32 = 127;
 
 /// Runs a confinement stage and exits if this process was started as one; otherwise returns at once.
@@ -57,25 +62,28 @@ pub fn intercept() {
     }
 }
 
-#[cfg(target_os = "linux")]
+/// The stages of this system. Where there is no supervisor, the launcher itself ends what it started.
+#[cfg(unix)]
 fn stage(arguments: &[std::ffi::OsString]) -> i32 {
     match arguments.split_first() {
         Some((name, rest)) if name == APPLY => without_strays(APPLY, rest, apply::run),
+        #[cfg(target_os = "linux")]
         Some((name, rest)) if name == SUPERVISE => without_strays(SUPERVISE, rest, supervise::run),
+        #[cfg(target_os = "linux")]
         Some((name, rest)) if name == PROBE => probe::run(rest),
         _ => refuse("`__confine` is how ash starts its own stages; it is not a command"),
     }
 }
 
 /// Says that a stage has been started again without the descriptors it was first started with.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 const SEALED: &str = "sealed";
 
 /// Runs a stage with no descriptor open but the three standard ones. What else is open was left by whoever started ash, or by a backend; a tool that
 /// inherited it would reach around every other restriction.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn without_strays(stage: &str, arguments: &[std::ffi::OsString], run: impl FnOnce() -> i32) -> i32 {
-    if !privileges::strays() {
+    if !process::strays() {
         return run();
     }
     if arguments.first().is_some_and(|argument| argument == SEALED) {
@@ -85,9 +93,9 @@ fn without_strays(stage: &str, arguments: &[std::ffi::OsString], run: impl FnOnc
     refuse(&format!("cannot close inherited descriptors: {error}"))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 fn stage(_: &[std::ffi::OsString]) -> i32 {
-    refuse("the confinement stages exist only on Linux")
+    refuse("there are no confinement stages on this system")
 }
 
 #[expect(clippy::print_stderr, reason = "the only answer this process gives")]

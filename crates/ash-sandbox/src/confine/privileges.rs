@@ -1,55 +1,9 @@
-//! The steps of the last stage that are not Landlock or seccomp: descriptors, session, keyring, limits, capabilities.
-
-use std::{
-    fs::{File, OpenOptions},
-    io,
-    os::fd::{AsFd as _, OwnedFd},
-};
+//! The steps of the last stage that only Linux has, besides Landlock and seccomp: keyring, capabilities, and what a child may see of its parent.
 
 use rustix::{
-    process::{DumpableBehavior, Resource},
+    process::DumpableBehavior,
     thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets},
 };
-
-use crate::wire::Rlimit;
-
-/// Whether a descriptor other than the three standard ones is open: one that a backend, or whoever started ash, left behind.
-pub(super) fn strays() -> bool {
-    close_fds::iter_open_fds(3).next().is_some()
-}
-
-/// Marks every descriptor but the three standard ones to be closed by the next exec.
-pub(super) fn seal() {
-    close_fds::set_fds_cloexec(3, &[]);
-}
-
-/// Takes the supervisor's socket away from descriptor 0 and leaves `/dev/null` there, read-only.
-pub(super) fn take_stdin() -> Result<OwnedFd, String> {
-    let socket = io::stdin()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|error| format!("descriptor 0 is not the supervisor's socket: {error}"))?;
-    let null =
-        File::open("/dev/null").map_err(|error| format!("cannot open `/dev/null`: {error}"))?;
-    rustix::stdio::dup2_stdin(&null)
-        .map_err(|error| format!("cannot replace standard input: {error}"))?;
-    Ok(socket)
-}
-
-/// A session of its own has no controlling terminal to type into or to signal from.
-pub(super) fn new_session() -> Result<(), String> {
-    match rustix::process::setsid() {
-        Ok(_) => {}
-        // Already the leader of a session: the backend made one.
-        Err(rustix::io::Errno::PERM)
-            if rustix::process::getsid(None) == Ok(rustix::process::getpid()) => {}
-        Err(error) => return Err(format!("cannot start a new session: {error}")),
-    }
-    match OpenOptions::new().read(true).open("/dev/tty") {
-        Ok(_) => Err("a controlling terminal is still attached".to_owned()),
-        Err(_) => Ok(()),
-    }
-}
 
 /// Leaves the session keyring ash was started with, which may hold secrets. Where the call does not exist or is refused, by a container's
 /// filter say, the tool cannot use it either: the filter installed later refuses the whole family.
@@ -61,26 +15,6 @@ pub(super) fn new_keyring() -> Result<Option<String>, String> {
         )),
         Err(error) => Err(format!("cannot join a fresh session keyring: {error}")),
     }
-}
-
-/// Sets limits, never above what is allowed, and returns those in force.
-pub(super) fn limit(wanted: &[(Rlimit, u64)]) -> Result<Vec<(Rlimit, u64)>, String> {
-    let mut set = Vec::new();
-    for &(name, value) in wanted {
-        let resource = match name {
-            Rlimit::Core => Resource::Core,
-            Rlimit::FileSize => Resource::Fsize,
-            Rlimit::Processes => Resource::Nproc,
-        };
-        let value = rustix::process::getrlimit(resource)
-            .maximum
-            .map_or(value, |maximum| maximum.min(value));
-        let limit = rustix::process::Rlimit { current: Some(value), maximum: Some(value) };
-        rustix::process::setrlimit(resource, limit)
-            .map_err(|error| format!("cannot limit {name:?} to {value}: {error}"))?;
-        set.push((name, value));
-    }
-    Ok(set)
 }
 
 /// Gives up every capability and the means to get one back: the bounding set, the ambient set, and uid 0's own.

@@ -210,6 +210,10 @@ impl Supervisor {
     }
 
     fn watch(&mut self) -> Over {
+        // An order that came right behind the specification was read together with it: the socket will not announce it again.
+        if self.read_orders().is_break() {
+            return Over::Kill;
+        }
         loop {
             if let Some(status) = self.collect() {
                 return Over::Ended(status);

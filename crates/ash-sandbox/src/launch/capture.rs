@@ -26,6 +26,9 @@ impl Default for Captures {
     }
 }
 
+/// Who wants each line as it arrives, if anybody does.
+pub(super) type OnLine<'a> = Option<&'a mut dyn FnMut(&str)>;
+
 /// Lines longer than this are handed on in pieces.
 const LONGEST_LINE: usize = 64 << 10;
 
@@ -43,32 +46,35 @@ impl Stream {
     }
 
     /// Takes the next piece.
-    pub(super) fn push(&mut self, bytes: &[u8], on_line: &mut dyn FnMut(&str)) {
+    pub(super) fn push(&mut self, bytes: &[u8], on_line: &mut OnLine<'_>) {
         let room = self.keep.saturating_sub(self.captured.bytes.len() as u64);
         let kept = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
         self.captured.bytes.extend_from_slice(&bytes[..kept]);
         self.captured.total += bytes.len() as u64;
+        let Some(on_line) = on_line else { return };
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") || self.line.len() > LONGEST_LINE {
-                self.flush(on_line);
+                flush(&mut self.line, *on_line);
             }
         }
     }
 
     /// Hands on an unfinished last line, and returns what was kept.
-    pub(super) fn finish(mut self, on_line: &mut dyn FnMut(&str)) -> Captured {
-        if !self.line.is_empty() {
-            self.flush(on_line);
+    pub(super) fn finish(mut self, on_line: &mut OnLine<'_>) -> Captured {
+        if let Some(on_line) = on_line
+            && !self.line.is_empty()
+        {
+            flush(&mut self.line, *on_line);
         }
         self.captured
     }
+}
 
-    fn flush(&mut self, on_line: &mut dyn FnMut(&str)) {
-        let line = String::from_utf8_lossy(&self.line);
-        on_line(line.trim_end_matches(['\n', '\r']));
-        self.line.clear();
-    }
+fn flush(line: &mut Vec<u8>, on_line: &mut dyn FnMut(&str)) {
+    let text = String::from_utf8_lossy(line);
+    on_line(text.trim_end_matches(['\n', '\r']));
+    line.clear();
 }
 
 #[cfg(test)]
@@ -79,7 +85,8 @@ mod tests {
     fn what_is_not_kept_is_counted_and_lines_arrive_whole() {
         let mut lines = Vec::new();
         let mut stream = Stream::new(4);
-        let mut on_line = |line: &str| lines.push(line.to_owned());
+        let mut collect = |line: &str| lines.push(line.to_owned());
+        let mut on_line: OnLine<'_> = Some(&mut collect);
         stream.push(b"one\ntw", &mut on_line);
         stream.push(b"o\r\nlast", &mut on_line);
         let captured = stream.finish(&mut on_line);
@@ -95,7 +102,7 @@ mod tests {
         let mut longest = 0;
         let mut stream = Stream::new(0);
         for _ in 0..1000 {
-            stream.push(&[b'x'; 1000], &mut |line| longest = longest.max(line.len()));
+            stream.push(&[b'x'; 1000], &mut Some(&mut |line| longest = longest.max(line.len())));
         }
         assert!((1..70_000).contains(&longest), "{longest}");
     }

@@ -18,10 +18,13 @@ use std::{
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::{Captures, LaunchError, Outcome, Request, Stdio, capture::Stream};
+use super::{
+    Captures, LaunchError, Outcome, Request, Stdio,
+    capture::{OnLine, Stream},
+};
 use crate::{
     confine::{MARK, SUPERVISE, tree},
-    wire::{Frames, Order, StageReport, SupervisorReport, SupervisorSpec, send},
+    wire::{Frames, Order, SupervisorReport, SupervisorSpec, send},
 };
 
 /// Between SIGTERM and SIGKILL when the operator interrupts.
@@ -40,7 +43,7 @@ pub(super) fn run(
     exe: &Path,
     spec: &SupervisorSpec,
     request: &Request<'_>,
-    on_line: &mut dyn FnMut(&str),
+    on_line: &mut OnLine<'_>,
 ) -> Result<Outcome, LaunchError> {
     let cannot =
         |reason: String| LaunchError::Supervisor { program: exe.display().to_string(), reason };
@@ -128,7 +131,7 @@ impl Pipes {
     }
 
     /// Reads what is there, a bounded amount of it so that a flood does not starve the rest of the loop. Says whether anything was.
-    fn read(&mut self, rounds: usize, on_line: &mut dyn FnMut(&str)) -> bool {
+    fn read(&mut self, rounds: usize, on_line: &mut OnLine<'_>) -> bool {
         let mut buffer = vec![0; 64 << 10];
         let mut any = false;
         for (reader, stream) in self.readers.iter_mut().zip(&mut self.streams) {
@@ -155,7 +158,7 @@ impl Pipes {
 
     fn finish(
         self,
-        on_line: &mut dyn FnMut(&str),
+        on_line: &mut OnLine<'_>,
     ) -> (ash_model::tool::Captured, ash_model::tool::Captured) {
         let [stdout, stderr] = self.streams;
         (stdout.finish(on_line), stderr.finish(on_line))
@@ -174,7 +177,7 @@ struct Run {
 }
 
 impl Run {
-    fn attend(&mut self, request: &Request<'_>, on_line: &mut dyn FnMut(&str)) {
+    fn attend(&mut self, request: &Request<'_>, on_line: &mut OnLine<'_>) {
         let timeout_at = request.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         while !self.over {
             self.wait(request, timeout_at);
@@ -267,16 +270,7 @@ impl Run {
     fn take(&mut self, report: SupervisorReport) {
         let outcome = &mut self.outcome;
         match report {
-            SupervisorReport::Stage(StageReport::Applied(applied)) => {
-                outcome.applied = Some(applied)
-            }
-            SupervisorReport::Stage(StageReport::Failed { step, reason }) => {
-                outcome.error = Some(LaunchError::Restriction { step, reason })
-            }
-            SupervisorReport::Stage(StageReport::CannotExec { code, reason }) => {
-                outcome.error = Some(LaunchError::CannotExec { code, reason })
-            }
-            SupervisorReport::Stage(StageReport::Ended(end)) => outcome.tool_end = Some(end),
+            SupervisorReport::Stage(report) => outcome.take_stage(report),
             SupervisorReport::CannotStart { reason } => {
                 outcome.error = Some(LaunchError::CannotStart { reason });
                 self.over = true;

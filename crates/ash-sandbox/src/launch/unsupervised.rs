@@ -3,12 +3,16 @@
 
 use std::{
     io::{self, PipeReader, Read as _},
+    path::Path,
     process::{Child, Command, ExitStatus},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
 
-use super::{Captures, LaunchError, Outcome, Request, Stdio, capture::Stream};
+use super::{
+    Captures, LaunchError, Outcome, Request, Stdio,
+    capture::{OnLine, Stream},
+};
 use crate::wire::{End, SupervisorSpec};
 
 /// How often an unfinished command is looked at.
@@ -18,20 +22,14 @@ const LATE_OUTPUT: Duration = Duration::from_millis(200);
 
 /// Runs a command to its end.
 pub(super) fn run(
+    _: &Path,
     spec: &SupervisorSpec,
     request: &Request<'_>,
-    on_line: &mut dyn FnMut(&str),
+    on_line: &mut OnLine<'_>,
 ) -> Result<Outcome, LaunchError> {
-    if spec.stage.is_some() {
-        return Err(LaunchError::Unsupported {
-            reason: "this sandbox ends in a stage that exists only on Linux".to_owned(),
-        });
-    }
-    let cannot = |error: io::Error| LaunchError::CannotStart {
-        reason: format!(
-            "cannot start `{}`: {error}",
-            spec.argv.first().map_or("".into(), |program| program.to_string_lossy())
-        ),
+    let cannot = |error: io::Error| {
+        let program = spec.argv.first().map_or("".into(), |program| program.to_string_lossy());
+        LaunchError::CannotStart { reason: format!("cannot start `{program}`: {error}") }
     };
     let (program, arguments) = spec
         .argv
@@ -42,20 +40,100 @@ pub(super) fn run(
         .args(arguments)
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&spec.cwd)
-        .stdin(std::process::Stdio::null());
-    own_group(&mut command);
+        .current_dir(&spec.cwd);
+    let stage = Stage::attach(&mut command, spec)?;
     let output = match request.stdio {
         Stdio::Capture(captures) => Some((attach(&mut command).map_err(cannot)?, captures)),
         Stdio::Inherit => None,
     };
     let mut child = command.spawn().map_err(cannot)?;
-    // The writing ends live in the command.
+    // The writing ends, and the stage's end of the socket, live in the command.
     drop(command);
+    let stage = stage.map(|stage| stage.begin(spec));
     let mut outcome = Outcome::default();
     let status = attend(&mut child, output, request, &mut outcome, on_line);
     outcome.end = Some(end_of(status));
+    if let Some(stage) = stage {
+        stage.finish(&mut outcome);
+    }
     Ok(outcome)
+}
+
+/// The socket to the stage inside, if there is to be one.
+#[cfg(unix)]
+struct Stage {
+    socket: std::os::unix::net::UnixStream,
+}
+
+#[cfg(unix)]
+impl Stage {
+    fn attach(command: &mut Command, spec: &SupervisorSpec) -> Result<Option<Self>, LaunchError> {
+        if spec.stage.is_none() {
+            command.stdin(std::process::Stdio::null());
+            own_group(command);
+            return Ok(None);
+        }
+        // The stage makes a session of its own, which the leader of a group could not.
+        let cannot = |error: io::Error| LaunchError::CannotStart {
+            reason: format!("cannot make a socket: {error}"),
+        };
+        let (socket, theirs) = std::os::unix::net::UnixStream::pair().map_err(cannot)?;
+        command.stdin(std::os::fd::OwnedFd::from(theirs));
+        Ok(Some(Self { socket }))
+    }
+
+    /// Says what to apply, and takes the answers until the stage has become the tool.
+    fn begin(mut self, spec: &SupervisorSpec) -> StageAnswers {
+        let stage = spec.stage.clone();
+        let thread = std::thread::spawn(move || {
+            drop(crate::wire::send(&mut self.socket, &stage));
+            let mut frames = crate::wire::Frames::default();
+            let mut reports = Vec::new();
+            while let Ok(report) = frames.wait(&mut self.socket) {
+                reports.push(report);
+            }
+            reports
+        });
+        StageAnswers { thread }
+    }
+}
+
+#[cfg(unix)]
+struct StageAnswers {
+    thread: std::thread::JoinHandle<Vec<crate::wire::StageReport>>,
+}
+
+#[cfg(unix)]
+impl StageAnswers {
+    /// The command has ended, so the other end of the socket is closed.
+    fn finish(self, outcome: &mut Outcome) {
+        for report in self.thread.join().unwrap_or_default() {
+            outcome.take_stage(report);
+        }
+    }
+}
+
+/// There are no stages here.
+#[cfg(not(unix))]
+enum Stage {}
+
+#[cfg(not(unix))]
+impl Stage {
+    fn attach(command: &mut Command, spec: &SupervisorSpec) -> Result<Option<Self>, LaunchError> {
+        command.stdin(std::process::Stdio::null());
+        match spec.stage {
+            None => Ok(None),
+            Some(_) => Err(LaunchError::Unsupported {
+                reason: "no sandbox of ash works on this system".to_owned(),
+            }),
+        }
+    }
+
+    fn begin(self, _: &SupervisorSpec) -> Self {
+        self
+    }
+
+    fn finish(self, _: &mut Outcome) {}
 }
 
 #[cfg(unix)]
@@ -63,20 +141,20 @@ fn own_group(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);
 }
 
-#[cfg(not(unix))]
-fn own_group(_: &mut Command) {}
-
 /// Ends the command's process group; elsewhere the process.
 fn end(child: &mut Child) {
     #[cfg(unix)]
     if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        drop(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL));
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
     drop(child.kill());
 }
 
+/// What was read, and from which stream.
+type Pieces = Receiver<(usize, Vec<u8>)>;
+
 /// One thread for each stream sends what it reads.
-fn attach(command: &mut Command) -> io::Result<Receiver<(usize, Vec<u8>)>> {
+fn attach(command: &mut Command) -> io::Result<Pieces> {
     let (stdout, to_stdout) = io::pipe()?;
     let (stderr, to_stderr) = io::pipe()?;
     command.stdout(to_stdout).stderr(to_stderr);
@@ -98,10 +176,10 @@ fn attach(command: &mut Command) -> io::Result<Receiver<(usize, Vec<u8>)>> {
 
 fn attend(
     child: &mut Child,
-    output: Option<(Receiver<(usize, Vec<u8>)>, Captures)>,
+    output: Option<(Pieces, Captures)>,
     request: &Request<'_>,
     outcome: &mut Outcome,
-    on_line: &mut dyn FnMut(&str),
+    on_line: &mut OnLine<'_>,
 ) -> io::Result<ExitStatus> {
     let timeout_at = request.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let (receiver, captures) = output
@@ -173,4 +251,68 @@ fn end_of(status: io::Result<ExitStatus>) -> End {
         return End::Signal(signal);
     }
     End::Code(status.code().unwrap_or(-1))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+    use crate::launch::Cancel;
+
+    fn run_sh(
+        script: &str,
+        captures: Captures,
+        timeout: Option<Duration>,
+        cancel: &Cancel,
+    ) -> Outcome {
+        let argv = ["/bin/sh", "-c", script].map(Into::into).to_vec();
+        let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
+        let spec = SupervisorSpec {
+            argv,
+            env,
+            cwd: "/".into(),
+            stage: None,
+            tool_depth: 1,
+            grace_ms: 100,
+        };
+        let request = Request { stdio: Stdio::Capture(captures), timeout, cancel };
+        run(Path::new("/"), &spec, &request, &mut None).unwrap()
+    }
+
+    #[test]
+    fn output_and_exit_code_arrive() {
+        let outcome =
+            run_sh("echo out; echo err >&2; exit 3", Captures::default(), None, &Cancel::new());
+        assert_eq!(
+            (outcome.stdout.text().as_ref(), outcome.stderr.text().as_ref()),
+            ("out\n", "err\n")
+        );
+        assert_eq!(outcome.end, Some(End::Code(3)));
+    }
+
+    #[test]
+    fn time_output_and_the_operator_end_it_with_what_it_started() {
+        let begun = Instant::now();
+        let cancel = Cancel::new();
+        let timed = run_sh(
+            "sleep 60 & sleep 60",
+            Captures::default(),
+            Some(Duration::from_millis(50)),
+            &cancel,
+        );
+        assert!(timed.timed_out && timed.end == Some(End::Signal(9)), "{timed:?}");
+        let flood = run_sh("yes", Captures { keep: 10, total: 1000 }, None, &cancel);
+        assert!(flood.overflowed && flood.stdout.bytes.len() == 10, "{flood:?}");
+        cancel.cancel();
+        let cancelled = run_sh("sleep 60", Captures::default(), None, &cancel);
+        assert!(cancelled.cancelled && begun.elapsed() < Duration::from_secs(30), "{cancelled:?}");
+    }
+
+    #[test]
+    fn a_child_that_keeps_the_output_open_does_not_hold_it_up() {
+        let begun = Instant::now();
+        let outcome = run_sh("sleep 60 & echo done", Captures::default(), None, &Cancel::new());
+        assert_eq!(outcome.stdout.text(), "done\n");
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
 }

@@ -18,7 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             "the_tool_gets_no_descriptor_but_the_standard_three_and_nothing_to_read",
             inherited_descriptors,
         ),
-        trial("exit_codes_and_signals_arrive_as_they_are", ends),
+        trial("exit_codes_signals_and_both_streams_arrive_as_they_are", ends),
         trial("a_stage_that_stays_reports_how_the_tool_ended", stays),
         trial("a_failed_step_runs_nothing_and_exits_with_126", failed_step),
         trial("a_missing_program_is_127_and_one_that_cannot_be_run_126", cannot_exec),
@@ -56,6 +56,8 @@ print(sorted(n for n in range(1024) if works(lambda: os.fstat(n)) and n != {numb
 }
 
 fn ends(lab: &Lab) {
+    let both = lab.sh("echo out; echo err >&2");
+    assert_eq!((both.stdout.as_str(), both.stderr.as_str()), ("out\n", "err\n"));
     assert_eq!(lab.sh("exit 7").end(), &json!({"Code": 7}));
     assert_eq!(lab.sh("kill -KILL $$").end(), &json!({"Signal": 9}));
     assert_eq!(lab.sh("kill -SEGV $$").end(), &json!({"Signal": 11}));
