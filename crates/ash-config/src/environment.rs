@@ -34,11 +34,26 @@ pub(crate) fn substitute(text: &mut String, lookup: Lookup<'_>) -> Result<(), St
     Ok(())
 }
 
+/// A value by such a name would end in a report that a scanned repository can send on.
+const SECRET_WORDS: [&str; 10] = [
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "SECRET",
+    "CREDENTIAL",
+    "AUTH",
+    "APIKEY",
+    "API_KEY",
+    "PRIVATE_KEY",
+    "SESSION",
+];
+
 fn allowed(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    plain
-        && (name.starts_with("ASH_")
-            || ["AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION"].contains(&name))
+    let upper = name.to_ascii_uppercase();
+    let is_secret = SECRET_WORDS.iter().any(|word| upper.contains(word));
+    let is_aws = ["AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_REGION"].contains(&name);
+    plain && !is_secret && (name.starts_with("ASH_") || is_aws)
 }
 
 /// Why a path of the operator's cannot be used.
@@ -107,7 +122,7 @@ mod tests {
     fn lookup(name: &str) -> Option<OsString> {
         match name {
             "ASH_X" => Some("x".into()),
-            "SECRET" => Some("s3cret".into()),
+            "SECRET" | "ASH_API_TOKEN" => Some("s3cret".into()),
             "CA" => Some("/opt/ca".into()),
             "NESTED" => Some("/a/$CA".into()),
             _ => None,
@@ -120,6 +135,7 @@ mod tests {
             ("${ASH_X}", Ok("x")),
             ("a${ASH_X:d}b${ASH_Y:d:e}c", Ok("axbd:ec")),
             ("${SECRET}", Ok("${SECRET}")),
+            ("${ASH_API_TOKEN}", Ok("${ASH_API_TOKEN}")),
             ("${AWS_REGION:eu}", Ok("eu")),
             ("${ASH_Y}", Err("ASH_Y")),
             ("${ASH_X", Ok("${ASH_X")),

@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod formats;
 mod glob;
+mod json_schema;
 mod load;
 mod matching;
 mod overrides;
@@ -25,6 +26,7 @@ mod yaml;
 pub use checkout::{Identify, Identity, Tree};
 pub use environment::Lookup;
 pub use error::{ConfigErrors, Mistake};
+pub use json_schema::json_schema;
 pub use load::{Loaded, Request, load};
 pub use matching::{Matcher, ignored, suppresses};
 pub use settings::{

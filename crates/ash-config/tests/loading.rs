@@ -494,3 +494,28 @@ fn a_file_that_ignores_letter_case_is_found_by_its_identity() {
     let granted = |identify| load(&request(identify)).unwrap().settings.sandbox.network.granted;
     assert_eq!((granted(Some(folded)), granted(None)), (None, Some(vec!["bandit".to_owned()])));
 }
+
+#[test]
+fn an_operators_configuration_that_is_wrong_is_refused_beside_a_projects_own() {
+    for (text, expected) in
+        [("sandbox: {mode: bwarp}\n", "did you mean `bwrap`?"), ("a: [", "does not parse")]
+    {
+        let lab = Lab::new(&[("repo/p/.ash.yaml", "{}"), ("ops.yaml", text)]);
+        let errors = load(&Request {
+            source: lab.path("repo/p"),
+            config: Some(lab.path("ops.yaml")),
+            ash_config_env: None,
+            overrides: vec![],
+            sandbox_flag: None,
+            cwd: lab.path("repo"),
+            pwd_env: None,
+            home: None,
+            env: &|_| None,
+            known_scanners: &[],
+            workspace: Some(lab.path("repo")),
+            identify: None,
+        })
+        .unwrap_err();
+        assert!(errors.0.len() == 1 && errors.to_string().contains(expected), "{errors}");
+    }
+}

@@ -453,6 +453,20 @@ mod tests {
     }
 
     #[test]
+    fn a_directory_too_deep_to_be_read_is_reported() {
+        use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+        let lab = Lab::new(&[("a", "")]);
+        let name = "d".repeat(250);
+        let mut directory = openat(CWD, lab.0.path(), OFlags::DIRECTORY, Mode::empty()).unwrap();
+        for _ in 0..20 {
+            mkdirat(&directory, &name, Mode::RWXU).unwrap();
+            directory = openat(&directory, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        }
+        let set = lab.walk();
+        assert_eq!((names(&set), set.unread.len()), (vec!["a".to_owned()], 1));
+    }
+
+    #[test]
     fn names_that_are_not_text_are_kept() {
         let lab = Lab::new(&[]);
         let name = OsString::from_vec(b"\xff\n.py".to_vec());
