@@ -58,9 +58,12 @@ pub struct Gate {
     pub incomplete_rule_in_tree: bool,
 }
 
-/// Judges a finished scan.
-pub fn judge(report: &ScanReport, gate: Gate) -> Verdict {
-    let who = incomplete(report, gate);
+/// Judges a finished scan. `unread` counts the directories of the scanned tree that could not be looked into.
+pub fn judge(report: &ScanReport, unread: usize, gate: Gate) -> Verdict {
+    let mut who = incomplete(report, gate);
+    if unread > 0 && gate.on_incomplete {
+        who.push(format!("{unread} directories could not be read"));
+    }
     if !who.is_empty() {
         return Verdict::Incomplete { who };
     }
@@ -117,16 +120,19 @@ mod tests {
     #[test]
     fn incomplete_outranks_findings() {
         let report = report(vec![scanner("a", Status::Failed, 3), scanner("b", missing(false), 0)]);
-        assert_eq!(judge(&report, STRICT), Verdict::Incomplete { who: vec!["b (MISSING)".into()] });
-        assert_eq!(judge(&report, STRICT).code(), 1);
+        assert_eq!(
+            judge(&report, 0, STRICT),
+            Verdict::Incomplete { who: vec!["b (MISSING)".into()] }
+        );
+        assert_eq!(judge(&report, 0, STRICT).code(), 1);
     }
 
     #[test]
     fn findings_fail_unless_told_otherwise() {
         let report = report(vec![scanner("a", Status::Failed, 3)]);
-        assert_eq!(judge(&report, STRICT).code(), 2);
+        assert_eq!(judge(&report, 0, STRICT).code(), 2);
         assert_eq!(
-            judge(&report, Gate { on_findings: false, ..STRICT }),
+            judge(&report, 0, Gate { on_findings: false, ..STRICT }),
             Verdict::Clean { tolerated: 3 }
         );
     }
@@ -134,7 +140,7 @@ mod tests {
     #[test]
     fn all_skipped_is_not_clean() {
         let report = report(vec![scanner("a", Status::Skipped("no Python".into()), 0)]);
-        assert_eq!(judge(&report, STRICT).code(), 1);
+        assert_eq!(judge(&report, 0, STRICT).code(), 1);
     }
 
     #[test]
@@ -143,22 +149,31 @@ mod tests {
             scanner("a", Status::Skipped("no Python".into()), 0),
             scanner("b", Status::Passed, 0),
         ]);
-        assert_eq!(judge(&report, STRICT).code(), 0);
+        assert_eq!(judge(&report, 0, STRICT).code(), 0);
     }
 
     #[test]
     fn a_scanned_tree_cannot_wave_through_what_the_sandbox_refused() {
         let lax_tree = Gate { on_incomplete: false, incomplete_rule_in_tree: true, ..STRICT };
-        assert_eq!(judge(&report(vec![scanner("a", missing(true), 0)]), lax_tree).code(), 1);
-        assert_eq!(judge(&report(vec![scanner("a", missing(false), 0)]), lax_tree).code(), 0);
+        assert_eq!(judge(&report(vec![scanner("a", missing(true), 0)]), 0, lax_tree).code(), 1);
+        assert_eq!(judge(&report(vec![scanner("a", missing(false), 0)]), 0, lax_tree).code(), 0);
         let lax_operator = Gate { on_incomplete: false, ..STRICT };
-        assert_eq!(judge(&report(vec![scanner("a", missing(true), 0)]), lax_operator).code(), 0);
+        assert_eq!(judge(&report(vec![scanner("a", missing(true), 0)]), 0, lax_operator).code(), 0);
+    }
+
+    #[test]
+    fn directories_that_could_not_be_read_make_the_scan_incomplete() {
+        let report = report(vec![scanner("a", Status::Passed, 0)]);
+        assert_eq!(
+            judge(&report, 2, STRICT),
+            Verdict::Incomplete { who: vec!["2 directories could not be read".into()] }
+        );
     }
 
     #[test]
     fn targets_that_were_not_evaluated_make_the_scan_incomplete() {
         let mut partly = scanner("a", Status::Passed, 0);
         partly.unevaluated.push("yarn.lock: not audited".into());
-        assert_eq!(judge(&report(vec![partly]), STRICT).code(), 1);
+        assert_eq!(judge(&report(vec![partly]), 0, STRICT).code(), 1);
     }
 }

@@ -134,6 +134,10 @@ pub fn scan(
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
     notices.extend(set.notices.iter().cloned());
+    notices.extend(set.unread.iter().map(|unread| {
+        Notice::new(format!("`{}`", unread.path), format!("not scanned: {}", unread.reason))
+            .hint("make it readable, or name it in `ignore_paths`")
+    }));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
@@ -181,7 +185,7 @@ pub fn scan(
         interrupted: cancel.is_cancelled(),
     };
     let report = assemble(scan, parts, notices, request);
-    let verdict = judge(&report, request.gate);
+    let verdict = judge(&report, set.unread.len(), request.gate);
     let written = publish::write(request, &output, &report, &set.files)?;
     Ok(Outcome { report, verdict, written })
 }

@@ -176,7 +176,8 @@ fn interpreter(script: &Path) -> Result<PathBuf, String> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

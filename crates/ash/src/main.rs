@@ -1,11 +1,18 @@
 //! The `ash` program: arguments, terminal, exit codes. What it does is in the other crates.
-#![forbid(clippy::disallowed_types)]
+//!
+//! The fence against starting processes is `forbid` in every module but two: clap's derive writes `allow(clippy::style)` into `args`,
+//! and `environment` is the one reader of the environment.
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod args;
+#[forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 mod commands;
 mod environment;
+#[forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 mod error;
+#[forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 mod exit;
+#[forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 mod ui;
 
 use std::process::ExitCode;

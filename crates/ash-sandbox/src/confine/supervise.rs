@@ -211,7 +211,7 @@ impl Supervisor {
 
     fn watch(&mut self) -> Over {
         // An order that came right behind the specification was read together with it: the socket will not announce it again.
-        if self.read_orders().is_break() {
+        if self.obey().is_break() {
             return Over::Kill;
         }
         loop {
@@ -260,17 +260,22 @@ impl Supervisor {
 
     fn read_orders(&mut self) -> std::ops::ControlFlow<()> {
         let read = self.orders.fill(&mut self.ash);
-        loop {
-            match self.orders.next() {
-                Ok(Some(Order::Stop)) => self.stop(),
-                Ok(Some(Order::Kill)) | Err(_) => return std::ops::ControlFlow::Break(()),
-                Ok(None) => break,
-            }
-        }
+        self.obey()?;
         if read.is_err() || self.orders.closed() {
             std::ops::ControlFlow::Break(())
         } else {
             std::ops::ControlFlow::Continue(())
+        }
+    }
+
+    /// Carries out the orders that have arrived.
+    fn obey(&mut self) -> std::ops::ControlFlow<()> {
+        loop {
+            match self.orders.next() {
+                Ok(Some(Order::Stop)) => self.stop(),
+                Ok(Some(Order::Kill)) | Err(_) => return std::ops::ControlFlow::Break(()),
+                Ok(None) => return std::ops::ControlFlow::Continue(()),
+            }
         }
     }
 

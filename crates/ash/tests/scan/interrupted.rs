@@ -87,3 +87,23 @@ fn kill_9_of_ash_leaves_no_scanner_and_no_result_file() {
         );
     }
 }
+
+#[test]
+fn a_command_whose_time_is_up_before_it_starts_is_ended_at_once() {
+    for sandbox in ["bwrap", "landlock"] {
+        let lab = Lab::new();
+        let mut command = lab.ash(&[
+            "sandbox",
+            "run",
+            "--sandbox",
+            sandbox,
+            "--timeout",
+            "0.000000001",
+            "--",
+            "sleep",
+            "600",
+        ]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        assert_eq!(finish(child, Duration::from_secs(30)).status.code(), Some(124), "{sandbox}");
+    }
+}

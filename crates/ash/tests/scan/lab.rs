@@ -11,22 +11,22 @@ use std::{
 use serde_json::Value;
 
 /// The directories of one test; removed at its end.
-pub struct Lab {
+pub(crate) struct Lab {
     root: tempfile::TempDir,
 }
 
 /// What a finished scan left.
 #[derive(Debug)]
-pub struct Scanned {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
-    pub results: Value,
-    pub output: PathBuf,
+pub(crate) struct Scanned {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) results: Value,
+    pub(crate) output: PathBuf,
 }
 
 impl Lab {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let root = tempfile::Builder::new().prefix("ash-scan-").tempdir().unwrap();
         let lab = Self { root };
         for dir in ["source", "home", "bin", "out"] {
@@ -36,25 +36,25 @@ impl Lab {
         lab
     }
 
-    pub fn path(&self, rest: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, rest: impl AsRef<Path>) -> PathBuf {
         self.root.path().join(rest)
     }
 
     /// Installs a stand-in: a shell script under a scanner's program name.
-    pub fn tool(&self, name: &str, body: &str) {
+    pub(crate) fn tool(&self, name: &str, body: &str) {
         let path = self.path("bin").join(name);
         fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// A stand-in bandit that reports one finding in `app.py`, and leaves a marker on the host when it is not confined.
-    pub fn bandit(&self) {
+    pub(crate) fn bandit(&self) {
         let source = self.path("source");
         self.tool("bandit", &bandit_script(&source.display().to_string()));
     }
 
     /// An `ash` command in this machine; nothing of the tester's own environment reaches it.
-    pub fn ash(&self, args: &[&str]) -> Command {
+    pub(crate) fn ash(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ash"));
         command
             .env_clear()
@@ -68,11 +68,11 @@ impl Lab {
     }
 
     /// `ash scan SOURCE --output-dir OUT …`, waited for.
-    pub fn scan(&self, args: &[&str]) -> Scanned {
+    pub(crate) fn scan(&self, args: &[&str]) -> Scanned {
         self.scan_dir(&self.path("source"), args)
     }
 
-    pub fn scan_dir(&self, source: &Path, args: &[&str]) -> Scanned {
+    pub(crate) fn scan_dir(&self, source: &Path, args: &[&str]) -> Scanned {
         let output = self.path("out");
         let mut command = self.ash(&["scan"]);
         command.arg(source).arg("--output-dir").arg(&output).args(args);
@@ -87,7 +87,7 @@ impl Lab {
 }
 
 /// Reads back what a scan left.
-pub fn read(finished: Output, output: PathBuf) -> Scanned {
+pub(crate) fn read(finished: Output, output: PathBuf) -> Scanned {
     let results = fs::read(output.join("ash_aggregated_results.json"))
         .ok()
         .map(|bytes| serde_json::from_slice(&bytes).unwrap())
@@ -102,7 +102,7 @@ pub fn read(finished: Output, output: PathBuf) -> Scanned {
 }
 
 /// Waits, and fails the test rather than hang.
-pub fn finish(child: Child, limit: Duration) -> Output {
+pub(crate) fn finish(child: Child, limit: Duration) -> Output {
     let pid = child.id();
     let (done, waited) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(child.wait_with_output()));
@@ -116,7 +116,7 @@ pub fn finish(child: Child, limit: Duration) -> Output {
 }
 
 /// Polls until something holds.
-pub fn eventually(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < limit, "not within {limit:?}: {what}");
@@ -125,20 +125,20 @@ pub fn eventually(what: &str, limit: Duration, mut holds: impl FnMut() -> bool) 
 }
 
 impl Scanned {
-    pub fn scanner(&self, name: &str) -> &Value {
+    pub(crate) fn scanner(&self, name: &str) -> &Value {
         &self.results["scanner_results"][name]
     }
 
-    pub fn status(&self, name: &str) -> &str {
+    pub(crate) fn status(&self, name: &str) -> &str {
         self.scanner(name)["status"].as_str().unwrap_or("absent")
     }
 
-    pub fn reason(&self, name: &str) -> &str {
+    pub(crate) fn reason(&self, name: &str) -> &str {
         self.scanner(name)["reason"].as_str().unwrap_or_default()
     }
 
     /// `(rule, uri, line)` of every result in `ash.sarif`.
-    pub fn findings(&self) -> Vec<(String, String, u64)> {
+    pub(crate) fn findings(&self) -> Vec<(String, String, u64)> {
         let sarif: Value =
             serde_json::from_slice(&fs::read(self.output.join("reports/ash.sarif")).unwrap())
                 .unwrap();
@@ -159,7 +159,7 @@ impl Scanned {
 }
 
 /// Finds the value of `--output` among its arguments as the real bandit does, and writes SARIF there.
-pub fn bandit_script(source: &str) -> String {
+pub(crate) fn bandit_script(source: &str) -> String {
     format!(
         r#"[ "$1" = --version ] && {{ echo "bandit 1.9.4"; exit 0; }}
 while [ $# -gt 0 ]; do case "$1" in --output) out=$2; shift;; --output=*) out=${{1#--output=}};; esac; shift; done

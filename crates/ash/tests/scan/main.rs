@@ -4,7 +4,7 @@
     clippy::disallowed_types,
     reason = "this test starts the program it tests"
 )]
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(unix)]
 
 mod lab;
