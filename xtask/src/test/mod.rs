@@ -82,7 +82,11 @@ pub(crate) fn run() -> Result<ExitCode> {
     let root = workspace::root();
 
     stage(&mut tally, "formatting", || {
-        cargo().args(["fmt", "--all", "--", "--check", "-l"]).cwd(&root).code().map(|code| code == 0)
+        cargo()
+            .args(["fmt", "--all", "--", "--check", "-l"])
+            .cwd(&root)
+            .code()
+            .map(|code| code == 0)
     });
     stage(&mut tally, "clippy", || {
         cargo()
