@@ -97,6 +97,16 @@ fn every_other_crate_opens_with_the_fence() {
 }
 
 #[test]
+fn every_module_of_ash_but_two_has_the_fence() {
+    let text = text("crates/ash/src/main.rs".as_ref());
+    let lines: Vec<&str> = text.lines().collect();
+    let open = lines
+        .windows(2)
+        .filter(|pair| pair[1].starts_with("mod ") && pair[0] != FENCE.replace("#!", "#"));
+    assert_eq!(open.map(|pair| pair[1]).collect::<Vec<_>>(), ["mod args;", "mod environment;"]);
+}
+
+#[test]
 fn no_file_asks_for_unsafe() {
     let word = ["un", "safe "].concat();
     for path in rust_files("crates").iter().chain(&rust_files("xtask")) {
