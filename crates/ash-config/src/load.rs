@@ -264,12 +264,10 @@ impl Documents {
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
-        // The tree's own file is not in use: if it cannot be read it simply has nothing to say.
-        let tightening = choice
-            .tightening
-            .as_deref()
-            .filter(|_| outside)
-            .and_then(|path| loader.load(path).ok());
+        // The tree's own file is not in use: if something is wrong with it, it simply has nothing to say.
+        let tightening = choice.tightening.as_deref().filter(|_| outside);
+        let tightening = tightening.and_then(|path| loader.load(path).ok());
+        let tightening = tightening.filter(|document| is_right(&document.node, loader.sources));
         let trusted = operators.iter().position(|document| document.file_in(tree).is_none());
         Ok(Self {
             used,
@@ -388,6 +386,13 @@ fn check(
             notices.push(notice);
         }
     }
+}
+
+fn is_right(document: &Node, sources: &Sources) -> bool {
+    let mut checker =
+        Checker { sources, known_scanners: &[], mistakes: Vec::new(), notices: Vec::new() };
+    checker.document(document);
+    checker.mistakes.is_empty()
 }
 
 /// Expands the granted read paths. A path that would open everything, or that nobody can resolve, is a mistake; a missing one is a notice.

@@ -124,7 +124,7 @@ pub(crate) fn confine(
                 }
                 let notice = Notice {
                     file: trust::file_of(sources, value),
-                    ..Notice::new(keys.join("."), rule.reason)
+                    ..Notice::new(name(keys), rule.reason)
                 };
                 notices.push(notice.hint(how_to_set(keys)));
                 true
@@ -148,7 +148,7 @@ pub(crate) fn drop_tool_config_in_tree(
                 let reason = "the file lies inside the scanned tree, and this tool's configuration can make it run code";
                 let notice = Notice {
                     file: trust::file_of(sources, value),
-                    ..Notice::new(keys.join("."), reason)
+                    ..Notice::new(name(keys), reason)
                 };
                 notices.push(notice.hint("name a copy outside the scanned tree"));
             }
@@ -157,8 +157,16 @@ pub(crate) fn drop_tool_config_in_tree(
     }
 }
 
+/// A key path for people: it may hold words of the file.
+fn name(keys: &[String]) -> String {
+    ash_model::path::printable(std::ffi::OsStr::new(&keys.join(".")))
+}
+
 fn how_to_set(keys: &[String]) -> String {
     let path = keys.join(".");
+    if !trust::is_plain(&path) {
+        return "set it in a configuration outside the scanned tree".to_owned();
+    }
     format!(
         "pass `--config-overrides {path}=…`, or set it in a configuration outside the scanned tree"
     )

@@ -137,12 +137,22 @@ fn note_grants(
             _ => format!("a file inside the scanned tree {effect}"),
         };
         let words: Vec<&str> = list.items().iter().filter_map(Node::text).collect();
+        let words = if words.iter().all(|word| is_plain(word)) {
+            words.join(", ")
+        } else {
+            "…".to_owned()
+        };
         let hint = format!(
             "pass `--config-overrides 'sandbox.{key}=[{}]'`, or set it in a configuration outside the scanned checkout that extends nothing inside it",
-            words.join(", ")
+            words
         );
         notices.push(Notice { file, ..Notice::new(format!("sandbox.{key}"), reason) }.hint(hint));
     }
+}
+
+/// Whether words of an untrusted file may stand in a command that somebody will copy into a shell.
+pub(crate) fn is_plain(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "._/~-".contains(c))
 }
 
 /// The file a value was written in, safe to print.

@@ -276,7 +276,15 @@ impl Checker<'_> {
     fn note(&mut self, notice: Notice, at: At) {
         if self.notices.len() < KEPT {
             let file = self.file(at);
-            self.notices.push(Notice { file, ..notice });
+            // Keys and names are the file's own words.
+            let safe = |text: &str| ash_model::path::printable(std::ffi::OsStr::new(text));
+            let hint = notice.hint.as_deref().map(safe);
+            self.notices.push(Notice {
+                key: safe(&notice.key),
+                file,
+                reason: safe(&notice.reason),
+                hint,
+            });
         }
     }
 

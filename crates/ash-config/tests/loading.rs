@@ -519,3 +519,15 @@ fn an_operators_configuration_that_is_wrong_is_refused_beside_a_projects_own() {
         assert!(errors.0.len() == 1 && errors.to_string().contains(expected), "{errors}");
     }
 }
+
+#[test]
+fn words_of_a_hostile_file_reach_neither_the_terminal_nor_a_command_to_copy() {
+    let text = "sandbox: {network_scanners: [\"x]'; touch ~/pwned #\"]}\nscanners: {\"\\e[2J'; id\": {tool_version: '==1', options: {\"\\e\": 1}}, bandit: {options: {\"\\e[0m\": 1}}}\n";
+    let lab = Lab::new(&[("repo/.ash.yaml", text)]);
+    let notices = lab.load(None, &[]).unwrap().notices;
+    assert_eq!(notices.len(), 5, "{notices:?}");
+    for notice in notices {
+        assert!(!notice.line().contains('\u{1b}'), "{notice:?}");
+        assert!(notice.hint.is_none_or(|hint| !hint.contains(';')), "a hint with a command in it");
+    }
+}

@@ -554,6 +554,12 @@ fn rows() -> Vec<Row> {
             dropped_mode("bwrap"),
         ),
         row(
+            "an in-tree file with a mistake has nothing to say beside ASH_CONFIG",
+            &[InRepo("sandbox: {mode: evil, network_scanners: []}"), File("ops/c.yaml", GRANTS)],
+            Typed { ash_config: Some("ops/c.yaml"), ..SCAN },
+            GRANTED,
+        ),
+        row(
             "an in-tree mode turns on what ASH_CONFIG leaves off",
             &[InRepo("sandbox: {mode: bwrap}"), File("ops/c.yaml", "{}")],
             Typed { ash_config: Some("ops/c.yaml"), ..SCAN },
