@@ -10,7 +10,7 @@ use std::{ffi::OsString, path::Path};
 use ash_model::{
     finding::Finding,
     ids::ScannerId,
-    path::{RelPath, os_string},
+    path::RelPath,
     requirements::{Requirements, texts},
     tool::{Cwd, Program, ToolCall, ToolOutput},
 };
@@ -22,10 +22,16 @@ use crate::{
     outcome,
     renamed::Renamed,
     sarif::{self, Reading, Spelling},
-    skipped,
 };
 
 const REPORT: &str = "results_sarif.sarif";
+/// Directories it does not enter, besides hidden ones: its own list, and Python environments.
+const IGNORED: (&str, &str) = ("CHECKOV_IGNORED_DIRECTORIES", "node_modules,.terraform,.serverless,venv");
+/// Takes out names that are not UTF-8, which checkov cannot write into its report: Python stands such bytes for by these code points.
+///
+/// Given only when there is such a name. With any `--skip-path` checkov 3.3.30 joins the *characters* of its patterns into one regular
+/// expression: it then loads no Terraform modules up front, and hangs when the characters happen to be no valid expression.
+const NOT_UTF8: &str = r"--skip-path=[\udc80-\udcff]";
 /// Ends of names checkov has a framework for, in lower case.
 const KINDS: [&str; 12] = [".tf", ".tf.json", ".tfvars", ".yaml", ".yml", ".json", ".template", ".bicep", ".hcl", "dockerfile", ".dockerfile", "containerfile"];
 
@@ -57,6 +63,9 @@ impl Scanner for Checkov {
         if site.files.is_empty() {
             return Plan::Skip("no file to look at".to_owned());
         }
+        if site.source.to_str().is_none() {
+            return Plan::Missing("checkov cannot report on a directory whose path is not UTF-8; scan it under another name".to_owned());
+        }
         call(site).map_or_else(|plan| plan, |call| Plan::Run(vec![call]))
     }
 
@@ -82,6 +91,9 @@ impl Scanner for Checkov {
 
 fn renamed(site: &Site<'_>) -> Renamed {
     Renamed::of(site, |file| {
+        if file.as_path().to_str().is_some() {
+            return false;
+        }
         let name = file.as_path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         KINDS.iter().any(|kind| name.ends_with(kind)) || name.starts_with("dockerfile.")
     })
@@ -104,46 +116,19 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     for pattern in options.list("skip_path")? {
         call = call.args([joined("--skip-path=", pattern)]);
     }
-    call = call.args(skip_paths(site).iter().map(|pattern| joined("--skip-path=", pattern)));
     call = call.args([joined("--directory=", site.source)]);
     let renamed = renamed(site);
     if !renamed.is_empty() {
+        call = call.args([NOT_UTF8]);
         call = call.args([joined("--directory=", site.results.join("renamed"))]);
         renamed.write_for(&mut call);
     }
     call = call.args([OsString::from("--output-file-path"), site.results.into()]);
     call.cwd = Cwd::Root;
+    call.env = vec![(IGNORED.0.to_owned(), IGNORED.1.into())];
     call.outputs = vec![own(REPORT)];
     call.accepts = vec![0, 1];
     Ok(call)
-}
-
-/// Regular expressions over whole paths: directories not worth entering, and names checkov crashes on.
-fn skip_paths(site: &Site<'_>) -> Vec<OsString> {
-    let source = escaped(site.source);
-    let below = |rest: &[u8]| os_string([b"^".as_slice(), &source, b"/", rest].concat());
-    let names: Vec<Vec<u8>> = skipped::NAMES.iter().map(|name| escaped(Path::new(name))).collect();
-    let mut patterns = vec![
-        below(&[b"(.*/)?(".as_slice(), &names.join(b"|".as_slice()), b")$"].concat()),
-        // Control characters, and the code points Python uses for bytes that are not UTF-8: checkov reads copies of such files.
-        below(br"(?s:.*)[\x00-\x1f\x7f\udc80-\udcff]"),
-    ];
-    if let Some(output) = skipped::output(site) {
-        patterns.push(below(&[escaped(output.as_path()).as_slice(), b"(/|$)"].concat()));
-    }
-    patterns
-}
-
-/// A path as a Python regular expression that matches only itself.
-fn escaped(path: &Path) -> Vec<u8> {
-    let mut pattern = vec![];
-    for byte in path.as_os_str().as_encoded_bytes() {
-        if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"/_".contains(byte) {
-            pattern.push(b'\\');
-        }
-        pattern.push(*byte);
-    }
-    pattern
 }
 
 /// Files checkov could not parse. Its report for people is the only place that names them.
@@ -179,14 +164,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_the_documented_one_and_the_directory_is_one_word() {
-        let mut tree = Tree::new(&["main.tf", ".checkov.yaml"]);
-        tree.source = "/s.d".into();
+        let tree = Tree::new(&["main.tf", ".checkov.yaml"]);
+
         let calls = run(&Checkov, &tree);
         assert_eq!(
             tree.words(&calls[0]),
-            "checkov --output sarif --output cyclonedx_json --skip-download --compact --framework all \
-             --skip-path=^/s\\.d/(.*/)?(\\.venv|venv|node_modules|\\.git)$ --skip-path=^/s\\.d/(?s:.*)[\\x00-\\x1f\\x7f\\udc80-\\udcff] \
-             --directory={source} --output-file-path {results}"
+            "checkov --output sarif --output cyclonedx_json --skip-download --compact --framework all --directory={source} --output-file-path {results}"
         );
         assert_eq!(calls[0].cwd, Cwd::Root);
         assert!(!calls[0].args.iter().any(|argument| argument == "--directory" || argument == "-d"), "two words would let `.checkov.yaml` in");
@@ -199,6 +182,7 @@ mod tests {
         tree.put_path(b"x/n\xff.png", b"");
         let call = run(&Checkov, &tree).remove(0);
         assert!(call.args.contains(&joined("--directory=", tree.results.join("renamed"))));
+        assert!(call.args.contains(&NOT_UTF8.into()), "the file itself would end the run");
         assert_eq!(call.inputs, [(own("renamed/0/x/n_.TF"), b"resource {}".to_vec())]);
     }
 

@@ -130,6 +130,13 @@ fn renamed(site: &Site<'_>) -> Renamed {
     Renamed::of(site, |file| file.as_path().to_str().is_none() && is_code(file))
 }
 
+/// A repository around the scanned directory does not decide what is scanned: a sandbox does not show it, and the findings are to be
+/// the same with it and without.
+fn no_repository_above(site: &Site<'_>) -> Option<(String, OsString)> {
+    let above = site.source.parent()?;
+    Some(("GIT_CEILING_DIRECTORIES".to_owned(), above.as_os_str().to_owned()))
+}
+
 fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
     let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]);
@@ -158,6 +165,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let renamed = renamed(site);
     call = call.args(renamed.names().map(|(copy, _)| site.results.join(copy.as_path())));
     call.env = environment(site.results);
+    call.env.extend(no_repository_above(site));
     call.inputs = RULES.iter().map(|(name, text)| (own(format!("rules/{name}")), text.as_bytes().to_vec())).collect();
     renamed.write_for(&mut call);
     call.outputs = vec![own(REPORT)];
@@ -240,6 +248,14 @@ mod tests {
             assert_eq!((variable("GIT_CONFIG_COUNT"), variable("GIT_CONFIG_KEY_0"), variable("GIT_CONFIG_VALUE_0")), (Some("3"), Some("safe.directory"), Some("*")));
             assert_eq!((variable("GIT_CONFIG_KEY_1"), variable("GIT_CONFIG_VALUE_1")), (Some("core.fsmonitor"), Some("false")));
         }
+    }
+
+    #[test]
+    fn a_repository_around_the_scanned_directory_does_not_decide_what_is_scanned() {
+        let tree = Tree::new(&["a.py"]);
+        let call = run(&Semgrep, &tree).remove(0);
+        let (_, ceiling) = call.env.iter().find(|(name, _)| name == "GIT_CEILING_DIRECTORIES").unwrap();
+        assert_eq!(Some(Path::new(ceiling)), tree.source.parent());
     }
 
     #[test]
