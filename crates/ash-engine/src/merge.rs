@@ -1,10 +1,13 @@
 //! From what scanners said to the one report: ignored paths out, suppressions in, counts, order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use ash_intake::{InlineIgnore, inline_ignores};
 use ash_model::{
     finding::{Finding, Rule, Suppression},
+    path::RelPath,
     severity::{SeverityCounts, Threshold},
+    source::SourceReader,
 };
 
 /// Decides about single findings; the implementation is compiled from the settings.
@@ -13,15 +16,47 @@ pub trait Judgement {
     fn ignored(&self, finding: &Finding) -> bool;
     /// The reason the finding does not count, if one of the operator's or the project's suppressions covers it.
     fn suppressed(&self, finding: &Finding) -> Option<Suppression>;
+    /// Whether `ash-ignore` comments in the files count.
+    fn obeys_comments(&self) -> bool;
 }
 
-/// Drops ignored findings and adds suppressions, in place.
-pub fn apply(findings: &mut Vec<Finding>, judgement: &dyn Judgement) {
+/// Drops ignored findings and adds suppressions, in place: those of the settings, and the comments in the files themselves.
+pub fn apply(findings: &mut Vec<Finding>, judgement: &dyn Judgement, reader: &dyn SourceReader) {
     findings.retain(|finding| !judgement.ignored(finding));
+    let mut comments = Comments { reader, files: HashMap::new() };
     for finding in findings.iter_mut().filter(|finding| !finding.is_suppressed()) {
-        if let Some(suppression) = judgement.suppressed(finding) {
-            finding.suppressions.push(suppression);
-        }
+        let by_comment = || comments.suppression(finding, judgement);
+        let suppression = judgement.suppressed(finding).or_else(by_comment);
+        finding.suppressions.extend(suppression);
+    }
+}
+
+/// Larger files are not searched for comments.
+const LARGEST_SOURCE: u64 = 8 << 20;
+
+/// The `ash-ignore` comments of the files that have findings, read once each.
+struct Comments<'a> {
+    reader: &'a dyn SourceReader,
+    files: HashMap<RelPath, Vec<InlineIgnore>>,
+}
+
+impl Comments<'_> {
+    fn suppression(&mut self, finding: &Finding, judgement: &dyn Judgement) -> Option<Suppression> {
+        let location = finding.location.as_ref().filter(|_| judgement.obeys_comments())?;
+        let line = location.region?.start_line;
+        let reader = self.reader;
+        let comments = self.files.entry(location.path.clone()).or_insert_with(|| {
+            reader
+                .read(&location.path, LARGEST_SOURCE)
+                .map(|text| inline_ignores(&text))
+                .unwrap_or_default()
+        });
+        let comment = comments
+            .iter()
+            .find(|comment| comment.line == line && comment.names(&finding.rule_id))?;
+        let reason = comment.reason.as_deref().unwrap_or("no reason given");
+        let justification = Some(format!("(ASH inline) {reason}"));
+        Some(Suppression { kind: "inSource".to_owned(), justification, counts: true })
     }
 }
 
@@ -65,9 +100,8 @@ pub fn used_rules(rules: Vec<Rule>, findings: &[Finding]) -> Vec<Rule> {
 #[cfg(test)]
 mod tests {
     use ash_model::{
-        finding::Location,
+        finding::{Location, Region},
         ids::ScannerId,
-        path::RelPath,
         severity::{Level, Severity},
     };
     use serde_json::Map;
@@ -94,6 +128,9 @@ mod tests {
 
     struct ByName;
     impl Judgement for ByName {
+        fn obeys_comments(&self) -> bool {
+            true
+        }
         fn ignored(&self, finding: &Finding) -> bool {
             finding
                 .location
@@ -113,6 +150,36 @@ mod tests {
         }
     }
 
+    /// Every file has one comment, on line 2.
+    struct Files;
+    impl SourceReader for Files {
+        fn read(&self, _: &RelPath, _: u64) -> Option<Vec<u8>> {
+            Some(b"x\ny # ash-ignore: b1 known\n".to_vec())
+        }
+    }
+
+    #[test]
+    fn a_comment_suppresses_its_own_rule_on_its_own_line() {
+        let at = |line: u64| {
+            let mut finding = finding("a", Severity::High);
+            let region =
+                Region { start_line: line, start_column: None, end_line: None, end_column: None };
+            finding.location =
+                finding.location.map(|location| Location { region: Some(region), ..location });
+            finding
+        };
+        let mut findings = vec![at(1), at(2), Finding { rule_id: "B2".into(), ..at(2) }];
+        apply(&mut findings, &ByName, &Files);
+        assert_eq!(
+            findings.iter().map(Finding::is_suppressed).collect::<Vec<_>>(),
+            [false, true, false]
+        );
+        assert_eq!(
+            findings[1].suppressions[0].justification.as_deref(),
+            Some("(ASH inline) known")
+        );
+    }
+
     #[test]
     fn ignored_findings_vanish_and_suppressed_ones_stay_uncounted() {
         let mut findings = vec![
@@ -121,7 +188,7 @@ mod tests {
             finding("b", Severity::Low),
             finding("a", Severity::Critical),
         ];
-        apply(&mut findings, &ByName);
+        apply(&mut findings, &ByName, &Files);
         sort(&mut findings);
         let (counts, actionable) = count(&findings, Threshold::Medium);
         assert_eq!((findings.len(), counts.suppressed, counts.total(), actionable), (3, 1, 2, 1));

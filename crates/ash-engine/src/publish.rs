@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ash_intake::ScanSet;
 use ash_model::{path::RelPath, report::ScanReport};
+use ash_reports::Reporter;
 use ash_sandbox::{Mode, ReadLimits, ResultsDir};
 
 use crate::scan::Request;
@@ -69,7 +71,7 @@ pub(crate) fn write(
     request: &Request,
     output: &Path,
     report: &ScanReport,
-    files: &[RelPath],
+    set: &ScanSet,
 ) -> Result<Vec<PathBuf>, PublishError> {
     let directory =
         ResultsDir::open_operators(output).map_err(|error| PublishError::write(output, &error))?;
@@ -77,23 +79,58 @@ pub(crate) fn write(
         sweep_scanners(&directory)
             .map_err(|error| PublishError::write(&output.join("scanners"), &error))?;
     }
-    let mut written = Vec::new();
-    let mut put = |name: &str,
-                   render: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>|
-     -> Result<(), PublishError> {
-        let path = output.join(name);
-        let relative = RelPath::new(name).map_err(|error| PublishError::write(&path, &error))?;
-        directory
-            .write_with(&relative, render)
-            .map_err(|error| PublishError::write(&path, &error))?;
-        written.push(path);
-        Ok(())
-    };
-    put("ash-scan-set-files-list.txt", &mut |out| out.write_all(&crate::scan::file_list(files)))?;
-    for reporter in ash_reports::REPORTERS {
-        put(reporter.file_name(), &mut |out| reporter.render(report, out))?;
+    put(&directory, output, "ash-scan-set-files-list.txt", &mut |out| {
+        out.write_all(&crate::scan::file_list(&set.files))
+    })?;
+    put(&directory, output, "ash-ignore-report.txt", &mut |out| {
+        out.write_all(set.ignore_report().as_bytes())
+    })?;
+    let (last, others) = ash_reports::REPORTERS
+        .split_last()
+        .map_or((None, &[][..]), |(last, others)| (Some(last), others));
+    // Each report takes a second for a hundred thousand findings; side by side they take as long as the cores allow.
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = others
+            .iter()
+            .map(|reporter| scope.spawn(|| render(&directory, output, *reporter, report)))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(crashed(output))))
+    })?;
+    last.map_or(Ok(()), |reporter| render(&directory, output, *reporter, report))?;
+    let names = ["ash-scan-set-files-list.txt", "ash-ignore-report.txt"].into_iter();
+    Ok(names
+        .chain(ash_reports::REPORTERS.iter().map(|reporter| reporter.file_name()))
+        .map(|name| output.join(name))
+        .collect())
+}
+
+fn render(
+    directory: &ResultsDir,
+    output: &Path,
+    reporter: &dyn Reporter,
+    report: &ScanReport,
+) -> Result<(), PublishError> {
+    put(directory, output, reporter.file_name(), &mut |out| reporter.render(report, out))
+}
+
+fn put(
+    directory: &ResultsDir,
+    output: &Path,
+    name: &str,
+    render: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> Result<(), PublishError> {
+    let path = output.join(name);
+    let relative = RelPath::new(name).map_err(|error| PublishError::write(&path, &error))?;
+    directory.write_with(&relative, render).map_err(|error| PublishError::write(&path, &error))
+}
+
+fn crashed(output: &Path) -> PublishError {
+    PublishError::Write {
+        path: output.display().to_string(),
+        reason: "a report could not be rendered (a bug: please report it)".to_owned(),
     }
-    Ok(written)
 }
 
 /// Once more after the scan, when no scanner is left: whatever was planted since its own sweep goes.

@@ -83,6 +83,17 @@ struct Run<'a> {
 pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &dyn Fn()) -> Part {
     let settings =
         shared.request.settings.scanners.get(scanner.id().as_str()).cloned().unwrap_or_default();
+    if let Some(other) = settings.renamed {
+        // Grants go by a scanner's own name: under another one it would be judged by the wrong rules.
+        let mut report = blank(scanner.id(), shared.request, settings.threshold);
+        let reason = format!(
+            "the configuration renames `{}` to `{other}`; grants follow a scanner's own name, so it is not run; take `scanners.{}.name` out",
+            scanner.id(),
+            scanner.id()
+        );
+        report.status = Status::Missing(Missing { reason, by_sandbox: true });
+        return Part { report, findings: vec![], sbom: None };
+    }
     let timeout = settings.scan_timeout.unwrap_or(Some(DEFAULT_TIMEOUT));
     let mut run = Run {
         shared,
@@ -212,7 +223,11 @@ impl Run<'_> {
     }
 
     fn finish(mut self, mut interpreted: Interpreted, begun: Instant) -> Part {
-        crate::merge::apply(&mut interpreted.findings, self.shared.request.judgement.as_ref());
+        crate::merge::apply(
+            &mut interpreted.findings,
+            self.shared.request.judgement.as_ref(),
+            self.shared.reader,
+        );
         let (counts, actionable) =
             crate::merge::count(&interpreted.findings, self.report.threshold);
         self.report.rules = crate::merge::used_rules(interpreted.rules, &interpreted.findings);

@@ -125,6 +125,7 @@ pub fn scan(
 
     let mut notices = request.notices.clone();
     notices.extend(unknown.iter().map(|name| unknown_scanner(name)));
+    notices.extend(crate::suppress::expiring(&request.settings));
     let (confinement, passed_over) = choose(request, launcher, &selected);
     notices.extend(passed_over);
     let ignore_paths: Vec<String> =
@@ -186,7 +187,7 @@ pub fn scan(
     };
     let report = assemble(scan, parts, notices, request);
     let verdict = judge(&report, set.unread.len(), request.gate);
-    let written = publish::write(request, &output, &report, &set.files)?;
+    let written = publish::write(request, &output, &report, &set)?;
     Ok(Outcome { report, verdict, written })
 }
 

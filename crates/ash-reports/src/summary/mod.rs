@@ -153,7 +153,10 @@ fn sandbox(report: &ScanReport) -> String {
     let tier = confined()
         .map(|scanner| scanner.sandbox.tier)
         .min()
-        .map(|tier| format!(", {}", tier_name(tier)))
+        .map(tier_name)
+        // "landlock, landlock" says nothing twice.
+        .filter(|tier| *tier != backend)
+        .map(|tier| format!(", {tier}"))
         .unwrap_or_default();
     let online: Vec<&str> = confined()
         .filter(|scanner| scanner.sandbox.details.as_ref().is_some_and(|details| details.network))

@@ -51,7 +51,7 @@ pub(crate) fn explain(
     let scanner = find(&args.scanner)?;
     let source = directory(args.place.source_dir.as_ref())?;
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
-    let Loaded { settings, mut notices, tree } =
+    let Loaded { settings, mut notices, tree, .. } =
         load(&args.place, args.confine.sandbox, &source, environment)?;
     let mode = mode_of(&settings)?;
     let output =

@@ -23,7 +23,7 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
     ui::log_to_stderr(args.show.verbose, args.show.debug);
     let source = source(args)?;
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
-    let Loaded { settings, notices, tree } =
+    let Loaded { settings, notices, tree, used } =
         load(&args.place, args.confine.sandbox, &source, environment)?;
     let mode = mode_of(&settings)?;
     let output = match &args.place.output_dir {
@@ -71,6 +71,9 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
             "--output-dir is the source directory itself; results go to {}",
             request.output.display()
         ));
+    }
+    if let (Some(used), false) = (&used, show.quiet) {
+        ui::notice(&format!("configuration: {}", ash_model::path::printable(used.as_os_str())));
     }
     let mut progress = show.progress(environment);
     let outcome =

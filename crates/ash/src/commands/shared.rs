@@ -15,6 +15,8 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     pub(crate) notices: Vec<Notice>,
     pub(crate) tree: Tree,
+    /// The configuration file in use.
+    pub(crate) used: Option<PathBuf>,
 }
 
 /// Makes a path absolute without resolving links: what the user named is judged by that name.
@@ -105,7 +107,12 @@ pub(crate) fn load(
     let loaded = ash_config::load(&request).map_err(|errors| {
         CommandError::config(errors.render(ui::stderr_is_terminal() && !environment.no_color()))
     })?;
-    Ok(Loaded { settings: loaded.settings, notices: loaded.notices, tree: loaded.tree })
+    Ok(Loaded {
+        settings: loaded.settings,
+        notices: loaded.notices,
+        tree: loaded.tree,
+        used: loaded.used,
+    })
 }
 
 /// The sandbox mode the settings came to.
