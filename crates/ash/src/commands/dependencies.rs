@@ -1,9 +1,6 @@
 //! `ash dependencies install`.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use ash_engine::install::{
     Installed, Installer, Launched, Outcome, Progress, Wanted, install as install_tools,
@@ -11,7 +8,7 @@ use ash_engine::install::{
 use ash_sandbox::{Cancel, Launcher};
 use ash_scanners::SCANNERS;
 
-use super::shared::{current_dir, tools, tree};
+use super::shared::{checkout_around_here, tools};
 use crate::{environment::Environment, error::CommandError, exit, ui};
 
 /// Installs the scanners that were named, or all.
@@ -57,17 +54,6 @@ pub(crate) fn install(
         ));
     }
     Ok(ExitCode::from(if failed.is_empty() { 0 } else { exit::INCOMPLETE }))
-}
-
-/// The checkout this is started in: its programs are not used. A home that is itself a checkout is the operator's own.
-fn checkout_around_here(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
-    let tree = tree(&current_dir()?, environment)?;
-    let home = environment.get("HOME").map(Path::new);
-    let is_foreign = |root: &&PathBuf| {
-        root.join(".git").symlink_metadata().is_ok()
-            && !home.is_some_and(|home| home.starts_with(root))
-    };
-    Ok(tree.roots().iter().filter(is_foreign).cloned().collect())
 }
 
 fn wanted(names: &[String]) -> Result<Vec<Wanted>, CommandError> {

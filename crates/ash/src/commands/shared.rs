@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ash_config::{Settings, Tree};
-use ash_engine::{install::Tools, tools::Lookup};
+use ash_engine::{
+    install::{Tools, ToolsDirError},
+    tools::Lookup,
+};
 use ash_model::notice::Notice;
 use ash_sandbox::{Mode, Site};
 use ash_scanners::SCANNERS;
@@ -56,10 +59,29 @@ pub(crate) fn site(environment: &Environment, tools: &Tools) -> Result<Site, Com
     Ok(Site::gather(environment.all().to_vec(), &exe, &[tools.dir().to_owned()]))
 }
 
-/// ash's own tool directory.
+/// ash's own tool directory. Where no variable names one (a bare container, a service), the system's.
 pub(crate) fn tools(environment: &Environment) -> Result<Tools, CommandError> {
-    Tools::from_environment(&|name| environment.get(name).map(ToOwned::to_owned))
-        .map_err(CommandError::failed)
+    match Tools::from_environment(&|name| environment.get(name).map(ToOwned::to_owned)) {
+        Err(ToolsDirError::Unknown) => Ok(Tools::at(PathBuf::from(SYSTEM_TOOLS))),
+        other => other.map_err(CommandError::failed),
+    }
+}
+
+/// Where tools are when neither `ASH_TOOLS_DIR`, `XDG_DATA_HOME` nor `HOME` says.
+const SYSTEM_TOOLS: &str = "/var/lib/ash/tools";
+
+/// The checkout a command that scans nothing was started in: its programs are not used. A home that is itself a checkout is the
+/// operator's own.
+pub(crate) fn checkout_around_here(
+    environment: &Environment,
+) -> Result<Vec<PathBuf>, CommandError> {
+    let tree = tree(&current_dir()?, environment)?;
+    let home = environment.get("HOME").map(Path::new);
+    let is_foreign = |root: &&PathBuf| {
+        root.join(".git").symlink_metadata().is_ok()
+            && !home.is_some_and(|home| home.starts_with(root))
+    };
+    Ok(tree.roots().iter().filter(is_foreign).cloned().collect())
 }
 
 /// The scanned tree by every name it has: the outermost checkout around the directory, and the directory itself.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ash_sandbox::{BackendId, BackendStatus, Confinement, Launcher};
 
-use super::shared::{current_dir, site, tools, tree};
+use super::shared::{checkout_around_here, site, tools};
 use crate::{environment::Environment, error::CommandError, ui};
 
 /// What this machine can enforce.
@@ -25,8 +25,8 @@ pub(crate) struct Status {
 /// Probes every backend and says what this machine can enforce.
 pub(crate) fn status(json: bool, environment: &Environment) -> Result<ExitCode, CommandError> {
     let launcher = Launcher::new().map_err(CommandError::failed)?;
-    let tree = tree(&current_dir()?, environment)?;
-    let site = site(environment, &tools(environment)?)?.scanning(tree.roots());
+    let foreign = checkout_around_here(environment)?;
+    let site = site(environment, &tools(environment)?)?.scanning(&foreign);
     let backends = Confinement::statuses(&site, &launcher);
     let candidates = BackendId::auto(std::env::consts::OS);
     let auto = candidates
