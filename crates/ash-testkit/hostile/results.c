@@ -138,6 +138,7 @@ static void o21_flood(void) {
         try_("write to stdout", write(1, block, sizeof block));
         if (i % 16 == 0) try_("write to stderr", write(2, block, sizeof block));
     }
+    try_("write to stderr", write(2, "\n", 1));
     try_("write to stdout", write(1, "\n", 1));
     reached("flooded");
 }

@@ -27,7 +27,11 @@ impl Backends {
     /// Asks the given `ash`. `ASH_REQUIRE_BACKENDS` is a comma-separated list of backends that must be available.
     pub fn of(ash: &Path) -> Self {
         let words = [ash.as_os_str(), "sandbox".as_ref(), "status".as_ref(), "--json".as_ref()];
-        let outcome = Run::new(words).env("PATH", PATH).timeout(Duration::from_secs(120)).finish();
+        let outcome = Run::new(words)
+            .env("PATH", PATH)
+            .env("HOME", env::temp_dir())
+            .timeout(Duration::from_secs(120))
+            .finish();
         let status: serde_json::Value = serde_json::from_slice(&outcome.stdout).unwrap_or_default();
         let listed = status["backends"].as_array().cloned().unwrap_or_default();
         assert!(

@@ -168,6 +168,11 @@ impl Running {
         kill_process(self.pid(), signal).unwrap();
     }
 
+    /// Whether it has ended already.
+    pub fn ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
     /// What it has written to standard output so far.
     pub fn stdout_so_far(&self) -> String {
         String::from_utf8_lossy(&self.stdout.kept()).into_owned()

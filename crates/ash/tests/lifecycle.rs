@@ -69,7 +69,12 @@ fn check(what: &str, holds: bool, detail: impl FnOnce() -> String) -> Result<(),
 fn options(lab: &Lab, backend: &str, more: &[&str]) -> Vec<OsString> {
     let mut options: Vec<OsString> = ["--sandbox", backend, "--json"].map(OsString::from).to_vec();
     options.extend(more.iter().map(OsString::from));
-    for (option, path) in [("--source-dir", lab.source()), ("--results-dir", lab.results())] {
+    let places = [
+        ("--source-dir", lab.source()),
+        ("--results-dir", lab.results()),
+        ("--read", lab.path("tools")),
+    ];
+    for (option, path) in places {
         options.extend([option.into(), path.into()]);
     }
     options
@@ -108,7 +113,7 @@ fn daemon_lives(lab: &Lab) -> bool {
     beats(lab) != settled
 }
 
-fn wait_for_beats(lab: &Lab, running: &Running) -> Result<(), Failed> {
+fn wait_for_beats(lab: &Lab, running: &mut Running) -> Result<(), Failed> {
     let deadline = Instant::now() + Duration::from_secs(60);
     while beats(lab) < 3 {
         if Instant::now() > deadline {
@@ -149,9 +154,9 @@ fn timeout_kills(backend: &'static str) -> Result<(), Failed> {
 
 fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(), Failed> {
     let lab = Lab::new();
-    let running =
+    let mut running =
         sandboxed(&lab, backend, &[], &with_daemon(&lab, "trap '' INT TERM HUP; sleep 80")).start();
-    wait_for_beats(&lab, &running)?;
+    wait_for_beats(&lab, &mut running)?;
     running.signal(signal);
     let left = daemon_lives(&lab);
     let began = Instant::now();

@@ -15,7 +15,7 @@ struct Work {
     name: &'static str,
     /// Programs it needs; without them the trial is ignored.
     needs: &'static [&'static str],
-    /// A shell script that exits 0. `$SRC` is the source; variables are otherwise those of the sandbox.
+    /// A shell script that exits 0. `$SRC` is the source, `$TMPDIR` where temporary files go.
     script: &'static str,
     /// Backends it cannot work in, and why.
     except: &'static [(&'static str, &'static str)],
@@ -162,7 +162,7 @@ assert os.environ["LANG"] == "C.UTF-8"; locale.setlocale(locale.LC_ALL, ""); ass
     work(
         "tools_of_the_system_start",
         &["perl"],
-        r#"perl -e 'print "x"' | sed s/x/y/ | grep -q y && date >/dev/null && id -u >/dev/null && uname -a >/dev/null && ls -la / /usr/bin >/dev/null"#,
+        r#"perl -e 'print "x"' | sed s/x/y/ | grep -q y && date >/dev/null && id -u >/dev/null && uname -a >/dev/null && ls -la /usr/bin /etc >/dev/null"#,
     ),
     work(
         "sqlite_locks_its_file",
@@ -216,7 +216,11 @@ fn run(work: &Work, backend: &'static str) -> Result<Completion, Failed> {
         return Ok(Completion::ignored_with(format!("`{program}` is not installed in {PATH}")));
     }
     let lab = furnished();
-    let script = format!("SRC='{}'\n{}", lab.source().display(), work.script);
+    let script = format!(
+        "SRC='{}'\nexport TMPDIR=\"${{TMPDIR:-/tmp}}\"\n{}",
+        lab.source().display(),
+        work.script
+    );
     let outcome =
         if backend == "bare" { bare(&lab, &script) } else { in_sandbox(&lab, backend, &script) };
     if outcome.code == Some(0) { Ok(Completion::Completed) } else { Err(outcome.describe().into()) }

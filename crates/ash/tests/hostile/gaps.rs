@@ -2,59 +2,91 @@
 
 /// One known gap.
 pub(crate) struct Gap {
-    backend: &'static str,
-    id: &'static str,
+    backends: &'static [&'static str],
+    ids: &'static [&'static str],
     when: When,
+    /// The limit that the evidence must then show as null.
+    pub(crate) limit: Option<&'static str>,
     /// Why it is so.
     pub(crate) reason: &'static str,
 }
 
+#[derive(Clone, Copy)]
 enum When {
     Always,
     Offline,
     Root,
 }
 
-const fn gap(backend: &'static str, id: &'static str, when: When, reason: &'static str) -> Gap {
-    Gap { backend, id, when, reason }
+const fn gap(
+    backends: &'static [&'static str],
+    ids: &'static [&'static str],
+    when: When,
+    reason: &'static str,
+) -> Gap {
+    Gap { backends, ids, when, limit: None, reason }
 }
 
-const NO_MEMORY_LIMIT: &str = "no memory limit without a delegated cgroup";
-const NO_USER_NAMESPACE: &str =
-    "processes are counted per user, and uid 0 is not counted, where there is no user namespace";
-const SHARED_MEMORY: &str =
-    "POSIX semaphores need /dev/shm, and without a mount namespace it is the host's";
+impl Gap {
+    const fn limit(mut self, name: &'static str) -> Self {
+        self.limit = Some(name);
+        self
+    }
+}
+
+use When::*;
 
 const GAPS: &[Gap] = &[
-    gap("bwrap", "R02", When::Always, NO_MEMORY_LIMIT),
-    gap("firejail", "R02", When::Always, NO_MEMORY_LIMIT),
-    gap("landlock", "R02", When::Always, NO_MEMORY_LIMIT),
-    gap("landlock", "F24", When::Always, "Landlock does not mediate stat"),
-    gap("landlock", "F28", When::Always, "Landlock does not mediate chdir"),
     gap(
-        "landlock",
-        "P01",
-        When::Always,
+        &["bwrap", "firejail", "landlock"],
+        &["R02"],
+        Always,
+        "no memory limit without a delegated cgroup",
+    ),
+    gap(
+        &["bwrap", "firejail", "landlock"],
+        &["R01", "D01"],
+        Root,
+        "the kernel never counts the processes of uid 0",
+    )
+    .limit("processes"),
+    gap(
+        &["firejail", "landlock"],
+        &["R01", "D01"],
+        Always,
+        "without a user namespace the whole user's processes would count",
+    )
+    .limit("processes"),
+    gap(&["firejail"], &["R03"], Always, "firejail cannot size its /tmp").limit("tmp"),
+    gap(&["firejail"], &["D03"], Always, "firejail cannot size its home").limit("home"),
+    gap(&["landlock"], &["D03"], Always, "the private home is a directory on disk").limit("home"),
+    gap(&["landlock"], &["F24"], Always, "Landlock does not mediate stat"),
+    gap(&["landlock"], &["F28"], Always, "Landlock does not mediate chdir"),
+    gap(
+        &["landlock"],
+        &["F38", "I01"],
+        Always,
+        "POSIX semaphores need /dev/shm, and without a mount namespace it is the host's",
+    ),
+    gap(
+        &["landlock"],
+        &["P01"],
+        Always,
         "the host's /proc is readable: command lines of other processes show",
     ),
-    gap("landlock", "F38", When::Always, SHARED_MEMORY),
-    gap("landlock", "I01", When::Always, SHARED_MEMORY),
     gap(
-        "landlock",
-        "N20",
-        When::Offline,
+        &["landlock"],
+        &["N20"],
+        Offline,
         "without a network namespace every socket family is refused offline",
     ),
-    gap("landlock", "R01", When::Root, NO_USER_NAMESPACE),
-    gap("landlock", "D01", When::Root, NO_USER_NAMESPACE),
-    gap("landlock", "D03", When::Always, "the private home is a directory on disk"),
 ];
 
 /// The known gap that this trial meets, if there is one.
 pub(crate) fn known(backend: &str, id: &str, online: bool, root: bool) -> Option<&'static Gap> {
     GAPS.iter().find(|gap| {
-        gap.backend == backend
-            && gap.id == id
+        gap.backends.contains(&backend)
+            && gap.ids.contains(&id)
             && match gap.when {
                 When::Always => true,
                 When::Offline => !online,

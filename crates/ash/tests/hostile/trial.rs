@@ -81,7 +81,18 @@ pub(crate) fn sandboxed(
     let seen = run(attack, Cell::Sandboxed { backend, online });
     let problem = problem(attack, backend, online, &seen);
     match (gaps::known(backend, attack.id, online, root()), problem) {
-        (None, None) | (Some(_), Some(Problem::Gap(_))) => Ok(Completion::Completed),
+        (None, None) => Ok(Completion::Completed),
+        // What is not limited must not be claimed to be.
+        (Some(gap), Some(Problem::Gap(_))) => {
+            match gap.limit.filter(|name| !claimed_limit(&seen, name).is_null()) {
+                None => Ok(Completion::Completed),
+                Some(name) => Err(format!(
+                    "the evidence claims a limit of `{name}` that does not hold\n{}",
+                    seen.describe(attack)
+                )
+                .into()),
+            }
+        }
         (Some(gap), None) => Err(format!(
             "a known gap is closed, take it out of the list: {}\n{}",
             gap.reason,
@@ -198,6 +209,10 @@ fn evidence(attack: &Attack, backend: &str, online: bool, seen: &Seen) -> Option
         return Some(format!("the evidence differs from what was asked for: {line}"));
     }
     None
+}
+
+fn claimed_limit(seen: &Seen, name: &str) -> serde_json::Value {
+    seen.outcome.json().unwrap_or_default()["sandbox"]["limits"][name].clone()
 }
 
 fn run(attack: &Attack, cell: Cell) -> Seen {
