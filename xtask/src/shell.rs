@@ -123,6 +123,21 @@ impl Call {
         })
     }
 
+    /// Runs it with its standard error shown, and returns its exit code and standard output.
+    pub(crate) fn stdout(mut self) -> Result<(Option<i32>, String)> {
+        self.announce();
+        let child = self
+            .command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start `{}`", self.line()))?;
+        let output = child
+            .wait_with_output()
+            .with_context(|| format!("cannot wait for `{}`", self.line()))?;
+        Ok((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
+    }
+
     /// Runs it silently; whether it could be started and ended with 0.
     pub(crate) fn works(self) -> bool {
         self.said().is_ok_and(|said| said.code == Some(0))

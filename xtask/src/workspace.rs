@@ -31,13 +31,10 @@ pub(crate) struct Executable {
 
 /// Runs a cargo command that builds, and lists what can be started.
 pub(crate) fn build(command: Call) -> Result<Vec<Executable>> {
-    let said = command.arg("--message-format=json-render-diagnostics").said()?;
-    ensure!(said.code == Some(0), "the build failed\n{}", said.stderr);
-    Ok(said
-        .stdout
-        .lines()
-        .filter_map(|line| executable(&serde_json::from_str(line).ok()?))
-        .collect())
+    let (code, stdout) =
+        command.arg("--message-format=json-render-diagnostics").quiet().stdout()?;
+    ensure!(code == Some(0), "the build failed");
+    Ok(stdout.lines().filter_map(|line| executable(&serde_json::from_str(line).ok()?)).collect())
 }
 
 fn executable(message: &Value) -> Option<Executable> {
