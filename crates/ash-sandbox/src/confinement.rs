@@ -335,7 +335,8 @@ pub(crate) fn probe(id: BackendId, site: &Site, launcher: &Launcher) -> Probed {
     probed.entry(asked).or_insert_with(|| backends::probe::probe(id, site, launcher)).clone()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -19,6 +19,9 @@ mod launch;
 mod policy;
 mod results;
 mod site;
+#[cfg(all(unix, any(test, feature = "testing")))]
+#[doc(hidden)]
+pub mod testing;
 mod trusted;
 mod wire;
 

@@ -7,10 +7,14 @@ pub(crate) mod trace;
 pub(crate) mod tree;
 pub(crate) mod unfold;
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{ffi::OsString, path::PathBuf};
+
+#[cfg(all(unix, any(test, feature = "testing")))]
+pub(crate) use resolve::is_data;
 
 use ash_model::notice::Notice;
 use serde::Serialize;

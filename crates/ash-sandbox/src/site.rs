@@ -69,6 +69,16 @@ const HOST_SECRETS: &[&str] = &[
 /// Kernel controls below `/proc` that uid 0 of a user namespace may still write: sysctl files check the global uid.
 const PROC_CONTROLS: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
 
+/// Files programs look up by these names, also where they are links out of `/etc`.
+const LOOKUPS: &[&str] =
+    &["/etc/hosts", "/etc/nsswitch.conf", "/etc/localtime", "/etc/passwd", "/etc/group"];
+
+/// Where programs put temporary files; the first is the one they use unless told otherwise.
+const TEMPORARIES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/// Where programs look for name servers.
+const RESOLVER: &str = "/etc/resolv.conf";
+
 /// A directory by both its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
@@ -109,6 +119,12 @@ pub struct Site {
     pub(crate) uv_cache: Option<PathBuf>,
     /// System directories that exist, as spelled.
     pub(crate) system: Vec<PathBuf>,
+    /// Files that are looked up by name, as spelled.
+    pub(crate) lookups: Vec<PathBuf>,
+    /// Temporary directories, as spelled; the usual one first.
+    pub(crate) temporaries: [PathBuf; 3],
+    /// The list of name servers, as spelled.
+    pub(crate) resolver: PathBuf,
     /// Existing host secrets, when run as uid 0.
     pub(crate) secrets: Vec<PathBuf>,
     /// Existing kernel controls to write-protect.
@@ -145,6 +161,9 @@ impl Site {
             uv_pythons: vec![],
             uv_cache: None,
             system: existing(SYSTEM),
+            lookups: LOOKUPS.iter().map(PathBuf::from).collect(),
+            temporaries: TEMPORARIES.map(PathBuf::from),
+            resolver: RESOLVER.into(),
             secrets: if uid == 0 { host_secrets() } else { vec![] },
             proc_controls: existing(PROC_CONTROLS),
             scanned: vec![],
@@ -396,7 +415,8 @@ fn is_root(path: &Path) -> bool {
     path.parent().is_none()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -195,5 +195,6 @@ pub(crate) fn wrap(id: BackendId, wrap: &Wrap<'_>) -> Result<Prepared, WrapError
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 pub(crate) mod tests;

@@ -280,7 +280,8 @@ fn quoted(path: &Path) -> Result<String, WrapError> {
 
 /// The command line as words, for `explain`.
 pub(crate) fn profile_of(argv: &[OsString]) -> Option<String> {
-    argv.get(2).and_then(|profile| profile.to_str()).map(str::to_owned)
+    let profile = argv.first().filter(|program| *program == PROGRAM).and_then(|_| argv.get(2));
+    profile.and_then(|profile| profile.to_str()).map(str::to_owned)
 }
 
 #[cfg(test)]

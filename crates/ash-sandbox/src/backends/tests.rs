@@ -9,8 +9,9 @@ use ash_model::{evidence::Tier, notice::Notice};
 
 use super::{Abilities, BackendId, Command, Wrap, wrap};
 use crate::{
-    launch::{Prepared, Setup},
+    launch::Prepared,
     policy::{Limits, Policy, unfold::Unfolded},
+    testing::describe as shown,
 };
 
 pub(crate) fn abilities() -> Abilities {
@@ -100,55 +101,6 @@ fn prepared(id: BackendId, abilities: &Abilities, policy: &Policy) -> Prepared {
     .unwrap()
 }
 
-/// One option and its operands a line.
-fn lines(argv: &[OsString]) -> String {
-    let mut text = String::new();
-    for word in argv {
-        let word = word.to_string_lossy();
-        let start = word.starts_with("--") || word == "__confine" || text.is_empty();
-        text.push_str(if text.is_empty() {
-            ""
-        } else if start {
-            "\n"
-        } else {
-            " "
-        });
-        text.push_str(&word);
-    }
-    text
-}
-
-fn shown(prepared: &Prepared) -> String {
-    let stage = prepared.supervisor.stage.as_ref().unwrap();
-    let environment: Vec<String> = stage
-        .env
-        .iter()
-        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
-        .collect();
-    let setup: Vec<String> = prepared
-        .setup
-        .iter()
-        .map(|step| match step {
-            Setup::Dir(path) => format!("mkdir {}", path.display()),
-            Setup::Link { at, text } => format!("link {} -> {}", at.display(), text.display()),
-        })
-        .collect();
-    let cleanup: Vec<String> =
-        prepared.cleanup.iter().map(|path| format!("remove {}", path.display())).collect();
-    [
-        lines(&prepared.supervisor.argv),
-        format!(
-            "# stage, depth {}, stays: {}\n{}",
-            prepared.supervisor.tool_depth,
-            stage.stay,
-            crate::explain::rules(stage)
-        ),
-        format!("# environment\n{}", environment.join("\n")),
-        format!("# before and after\n{}\n{}", setup.join("\n"), cleanup.join("\n")),
-    ]
-    .join("\n\n")
-}
-
 #[test]
 fn bwrap_without_an_overlay() {
     insta::assert_snapshot!(shown(&prepared(BackendId::Bwrap, &abilities(), &policy())));
@@ -206,13 +158,7 @@ fn sandbox_exec() {
         &Abilities { tier: Tier::Seatbelt, ..abilities() },
         &policy(),
     );
-    let environment = &prepared.supervisor.stage.as_ref().unwrap().env;
-    let environment: Vec<String> = environment
-        .iter()
-        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
-        .collect();
-    let profile = super::sandbox_exec::profile_of(&prepared.supervisor.argv).unwrap();
-    insta::assert_snapshot!(format!("{profile}\n{}", environment.join("\n")));
+    insta::assert_snapshot!(shown(&prepared));
 }
 
 #[test]

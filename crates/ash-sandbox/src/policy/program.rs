@@ -202,7 +202,8 @@ fn read_start(file: &Path, limit: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{
         fs,

@@ -215,11 +215,8 @@ impl<'a> Draft<'a> {
                 self.read.insert(real);
             }
         }
-        // Where these are links out of `/etc`, programs still look them up there.
-        for file in
-            ["/etc/hosts", "/etc/nsswitch.conf", "/etc/localtime", "/etc/passwd", "/etc/group"]
-        {
-            self.read_unless_broad(Path::new(file), "system");
+        for file in &self.scene.site.lookups {
+            self.read_unless_broad(file, "system");
         }
     }
 
@@ -361,7 +358,7 @@ impl<'a> Draft<'a> {
         self.caches.retain(|path| !in_results(path) && !self.scan_data.contains(path));
         self.read.retain(|path| !self.caches.contains(path));
         let temporaries = self.temporaries();
-        if !temporaries.iter().any(|(dir, _)| dir == Path::new("/tmp")) {
+        if !temporaries.iter().any(|(dir, _)| *dir == site.temporaries[0]) {
             // `/tmp` is shown as scanned data: temporary files go to the private home.
             let home = self.home().map_or_else(|| HOME_ELSEWHERE.into(), |home| home.spelled);
             environment::set(&mut environment, "TMPDIR", home);
@@ -446,12 +443,12 @@ impl<'a> Draft<'a> {
                 || this.scan_data.iter().any(|path| real.starts_with(path))
         };
         let mut temporaries: Vec<(PathBuf, PathBuf)> = vec![];
-        for spelled in ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from) {
-            if let Some(real) = self.follow(&spelled).filter(|real| real.is_dir())
+        for spelled in &self.scene.site.temporaries {
+            if let Some(real) = self.follow(spelled).filter(|real| real.is_dir())
                 && !shown(self, &real)
                 && !temporaries.iter().any(|(_, other)| *other == real)
             {
-                temporaries.push((spelled, real));
+                temporaries.push((spelled.clone(), real));
             }
         }
         temporaries
@@ -473,7 +470,7 @@ impl<'a> Draft<'a> {
     /// systemd-resolved and others keep the real `resolv.conf` in a directory of `/run`, where they replace it by renaming; anything
     /// broader is not granted for it.
     fn resolver(&mut self) -> Option<PathBuf> {
-        let real = self.follow(Path::new("/etc/resolv.conf"))?;
+        let real = self.follow(&self.scene.site.resolver)?;
         let covered = self.read.iter().any(|path| real.starts_with(path));
         let own_directory = real
             .parent()
@@ -504,7 +501,8 @@ fn is_kernels(real: &Path) -> bool {
             && !(real.starts_with("/dev/shm") && real != Path::new("/dev/shm")))
 }
 
-fn is_data(path: &Path) -> bool {
+/// Whether a readable directory of the system holds no programs.
+pub(crate) fn is_data(path: &Path) -> bool {
     ["/etc", "/private/etc", "/private/var/db/timezone"].iter().any(|dir| path.starts_with(dir))
 }
 

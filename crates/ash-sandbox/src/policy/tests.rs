@@ -57,7 +57,7 @@ impl Lab {
 
     fn site(&self, variables: &[(&str, &str)], path: &[&str]) -> Site {
         let entries = path.iter().map(|entry| {
-            if entry.starts_with('@') { self.at(&entry[1..]) } else { PathBuf::from(entry) }
+            entry.strip_prefix('@').map_or_else(|| PathBuf::from(entry), |inside| self.at(inside))
         });
         let mut all: Vec<(OsString, OsString)> = vec![
             ("HOME".into(), self.at("home/me").into()),

@@ -106,7 +106,8 @@ fn names(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(name).collect()
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 

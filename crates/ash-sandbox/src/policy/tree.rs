@@ -72,7 +72,8 @@ fn identity(path: &Path) -> Option<Identity> {
     std::fs::canonicalize(path).ok().map(|real| real.into_os_string().to_ascii_lowercase())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::{fs, os::unix::fs::symlink};
 

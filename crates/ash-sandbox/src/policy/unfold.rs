@@ -65,7 +65,8 @@ fn split(dir: &Path, secrets: &[&Path], parts: &mut Vec<PathBuf>) {
     parts.sort();
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

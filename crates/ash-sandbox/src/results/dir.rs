@@ -407,9 +407,9 @@ mod tests {
         fs::write(lab.at("sub/file"), "x").unwrap();
         fs::write(lab.at("suid"), "x").unwrap();
         fs::set_permissions(lab.at("suid"), fs::Permissions::from_mode(0o6755)).unwrap();
-        fs::set_permissions(lab.at("sub/file"), fs::Permissions::from_mode(0)).unwrap();
-        fs::set_permissions(lab.at("sub"), fs::Permissions::from_mode(0)).unwrap();
-        fs::set_permissions(lab.results.path(), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(lab.at("sub/file"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(lab.at("sub"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(lab.results.path(), fs::Permissions::from_mode(0o000)).unwrap();
         let swept = lab.results.sweep(&ReadLimits::default()).unwrap();
         assert_eq!((swept.repaired, swept.failed), (4, 0));
         let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
@@ -445,7 +445,7 @@ mod tests {
         rustix::fs::symlinkat("x", &fd, "link").unwrap();
         let swept = lab.results.sweep(&ReadLimits::default()).unwrap();
         assert_eq!((swept.removed, swept.over), (1, Some(OverLimit::Depth(64))));
-        fs::set_permissions(lab.at("d"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(lab.at("d"), fs::Permissions::from_mode(0o000)).unwrap();
         remove_tree(lab.results.path()).unwrap();
         assert!(!lab.results.path().exists());
         remove_tree(lab.results.path()).unwrap();

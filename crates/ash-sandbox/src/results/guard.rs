@@ -116,7 +116,8 @@ fn is_planted(tree: &Tree, place: &Path) -> bool {
         .is_some_and(|dir| tree.holds(dir) || tree.holds(&trace::real_as_far_as_it_exists(dir)))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 
