@@ -1,6 +1,7 @@
 //! `cargo xtask COMMAND`: what developers and CI run. The product never runs any of it.
 
 mod bench;
+mod kernels;
 mod machine;
 mod parity;
 mod repository;
@@ -17,7 +18,9 @@ const HELP: &str = "\
 cargo xtask scan [DIR]              build ash, install the scanners, scan DIR or examples/vulnerable-app in a sandbox
 cargo xtask test                    everything CI checks; ends with `N passed, N failed`
 cargo xtask parity DIR [--ash PATH] scan DIR without and with each sandbox and compare the findings
-cargo xtask bench                   measure what ash costs, as ratios from one run";
+cargo xtask bench                   measure what ash costs, as ratios from one run
+cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--quick]
+                                    boot Debian's kernels in qemu and try the sandbox on each";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +41,7 @@ fn run(words: &[&str]) -> Result<ExitCode> {
             parity::run(dir, Some(ash))
         }
         ["bench"] => bench::run(),
+        ["kernels", rest @ ..] => kernels::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             shell::say(HELP);
             Ok(ExitCode::SUCCESS)
