@@ -3,6 +3,7 @@
 #include "hostile.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
@@ -30,6 +31,22 @@ static void f03_through_proc_self_root(void) {
     char path[4096] = "/proc/self/root";
     strncat(path, under("home", ".ssh/id_rsa"), sizeof path - strlen(path) - 1);
     read_secret("open /proc/self/root/...", open(path, O_RDONLY));
+}
+
+/* The victim has the key open and lives in the host's root. */
+static void f04_through_another_process(void) {
+    static const char *const ways[] = { "root", "fd/", "cwd/" };
+    const char *const tails[] = { under("home", ".ssh/id_rsa"), param("victim-fd"), "home/.ssh/id_rsa" };
+    int error = ENOENT;
+    for (int i = 0; i < 3; i++) {
+        char tail[4096], path[8192];
+        snprintf(tail, sizeof tail, "%s%s", ways[i], tails[i]);
+        snprintf(path, sizeof path, "/proc/%s/%s", param("victim"), tail);
+        int fd = open(path, O_RDONLY);
+        if (fd < 0) error = errno;
+        else if (contains(fd, param("secret"))) reached("%s", path);
+    }
+    refused(error, "root, fd and cwd of another process");
 }
 
 static void f07_inherited_directory(void) {
@@ -76,6 +93,7 @@ const struct attack read_attacks[] = {
     { "F01", f01_private_key_by_path },
     { "F02", f02_through_own_symlink },
     { "F03", f03_through_proc_self_root },
+    { "F04", f04_through_another_process },
     { "F07", f07_inherited_directory },
     { "F10", f10_leave_through_inherited_directory },
     { "F24", f24_stat_private_key },

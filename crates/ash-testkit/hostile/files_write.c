@@ -5,7 +5,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #define MARK "written by the hostile scanner\n"
@@ -68,6 +72,39 @@ static void f22_set_times(void) {
     reached("set the times of %s", path);
 }
 
+/* A read-only descriptor is enough for these on a file of one's own. */
+static void f19_extended_attribute(void) {
+    const char *path = under("source", "main.py");
+    char value[16] = "";
+    int fd = (int)must("open", open(path, O_RDONLY));
+    int by_path = setxattr(path, "user.hostile", "x", 1, 0), error = errno;
+    int by_descriptor = fsetxattr(fd, "user.hostile2", "x", 1, 0);
+    if (by_path && by_descriptor) {
+        if (error == EOPNOTSUPP && !param_or("sandboxed", NULL)) absent("this file system has no user attributes");
+        refused(error, "setxattr and fsetxattr");
+    }
+    if (getxattr(path, "user.hostile", value, sizeof value) < 0 && getxattr(path, "user.hostile2", value, sizeof value) < 0)
+        refused(INERT, "setxattr changed nothing");
+    reached("set an extended attribute");
+}
+
+/* The nodump flag: harmless, and as good a proof as immutable. Linux 6.17 has a second way, by path. */
+static void f23_inode_flags(void) {
+    const char *path = under("source", "main.py");
+    int before = 0, after = 0, fd = (int)must("open", open(path, O_RDONLY));
+    if (ioctl(fd, FS_IOC_GETFLAGS, &before)) {
+        if (!param_or("sandboxed", NULL)) absent("this file system has no inode flags");
+        refused(errno, "FS_IOC_GETFLAGS");
+    }
+    int wanted = before ^ FS_NODUMP_FL, done = ioctl(fd, FS_IOC_SETFLAGS, &wanted), error = errno;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &after) || after != wanted) {
+        struct { unsigned long long flags; unsigned extent, next, project, cow; } by_path = { FS_XFLAG_NODUMP, 0, 0, 0, 0 };
+        done &= (int)syscall(469 /* file_setattr */, AT_FDCWD, path, &by_path, sizeof by_path, 0);
+    }
+    if (ioctl(fd, FS_IOC_GETFLAGS, &after) || after == before) refused(done ? error : INERT, "FS_IOC_SETFLAGS and file_setattr");
+    reached("changed the inode flags");
+}
+
 static void f26_truncate(void) {
     try_("truncate", truncate(under("home", "outside.txt"), 0));
     reached("emptied ~/outside.txt");
@@ -99,9 +136,11 @@ const struct attack write_attacks[] = {
     { "F16", f16_aggregated_report },
     { "F17", f17_hard_link_outside },
     { "F18", f18_hard_link_source },
+    { "F19", f19_extended_attribute },
     { "F20", f20_chmod_source },
     { "F21", f21_chmod_private_key },
     { "F22", f22_set_times },
+    { "F23", f23_inode_flags },
     { "F26", f26_truncate },
     { "F37", f37_file_in_tmp },
     { "F38", f38_file_in_dev_shm },

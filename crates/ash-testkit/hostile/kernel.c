@@ -74,6 +74,12 @@ static void s15_add_key(void) {
     refused(errno, "add_key");
 }
 
+/* Finds a key in any keyring the session can reach, without naming one. */
+static void s16_request_key(void) {
+    try_("request_key", syscall(SYS_request_key, "user", param("key"), NULL, 0));
+    reached("found the key");
+}
+
 #ifdef __x86_64__
 /* socketcall numbers differ on i386: a filter that does not look at the architecture sees another call. */
 static int socket_by_int80(void) {
@@ -122,6 +128,7 @@ const struct attack kernel_attacks[] = {
     { "S13", s13_userfaultfd },
     { "S14", s14_user_keyring },
     { "S15", s15_add_key },
+    { "S16", s16_request_key },
     { "S17", s17_int80 },
     { "S18", s18_x32 },
     { "S19", s19_limits_of_others },

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -100,6 +101,45 @@ static void n17_vsock(void) {
     reached("made a vsock socket");
 }
 
+/* Every family but the three that a tool with a network may use: each is kernel code that an unreviewed program should not reach. */
+static void n18_other_families(void) {
+    char done[512] = "";
+    int error = EAFNOSUPPORT;
+    for (int family = 1; family < 48; family++) {
+        if (family == AF_INET || family == AF_INET6) continue;
+        for (int type = SOCK_STREAM; type <= SOCK_SEQPACKET; type++)
+            for (int protocol = 0; protocol < (family == AF_NETLINK ? 22 : 1); protocol++) {
+                if (family == AF_NETLINK && !protocol) continue;
+                int fd = socket(family, type, protocol);
+                if (fd < 0 && errno != EINVAL && errno != ESOCKTNOSUPPORT && errno != EPROTONOSUPPORT && errno != EAFNOSUPPORT) error = errno;
+                if (fd < 0 || strlen(done) > 480) continue;
+                snprintf(done + strlen(done), sizeof done - strlen(done), " %d/%d/%d", family, type, protocol);
+                close(fd);
+            }
+    }
+    if (!*done) refused(error, "every other socket family");
+    reached("family/type/protocol:%s", done);
+}
+
+/* IP, but neither TCP nor UDP. */
+static void n19_other_protocols(void) {
+    static const struct { int type, protocol; } tries[] = {
+        { SOCK_DGRAM, IPPROTO_ICMP }, { SOCK_STREAM, IPPROTO_SCTP }, { SOCK_SEQPACKET, IPPROTO_SCTP },
+        { SOCK_DGRAM, 136 /* UDP-Lite */ }, { SOCK_STREAM, IPPROTO_MPTCP }, { SOCK_STREAM, 256 /* SMC */ },
+        { SOCK_DGRAM, 115 /* L2TP */ }, { SOCK_DCCP, 33 }, { SOCK_RAW, IPPROTO_RAW },
+    };
+    char done[256] = "";
+    int error = EPROTONOSUPPORT;
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        if (socket(AF_INET, tries[i].type, tries[i].protocol) >= 0 || socket(AF_INET6, tries[i].type, tries[i].protocol) >= 0)
+            snprintf(done + strlen(done), sizeof done - strlen(done), " %d", tries[i].protocol);
+        else if (errno == EACCES || errno == EPERM) error = errno;
+    }
+    if (!*done && !param_or("sandboxed", NULL)) absent("this kernel has TCP and UDP only");
+    if (!*done) refused(error, "every protocol but TCP and UDP");
+    reached("protocols:%s", done);
+}
+
 static void n20_own_loopback(void) {
     struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     socklen_t length = sizeof address;
@@ -127,6 +167,8 @@ const struct attack network_attacks[] = {
     { "N15", n15_packet_socket },
     { "N16", n16_raw_icmp },
     { "N17", n17_vsock },
+    { "N18", n18_other_families },
+    { "N19", n19_other_protocols },
     { "N20", n20_own_loopback },
     { 0 },
 };

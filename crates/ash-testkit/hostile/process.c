@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -88,6 +89,50 @@ static void p07_kill_ash(void) {
     reached("killed process %s", target);
 }
 
+static void note(char *done, const char *name, long result, int *error) {
+    if (result >= 0) strcat(strcat(done, " "), name);
+    else if (errno != ENOSYS && errno != EINVAL) *error = errno;
+}
+
+/* Every other call that names a process, each with arguments that do no harm. */
+static void p08_other_calls(void) {
+    char done[512] = "";
+    int error = ENOSYS, other = (int)syscall(SYS_pidfd_open, victim(), 0);
+    unsigned long mask[16] = { ~0UL };
+    struct { unsigned size, policy; unsigned long long flags; int nice; unsigned priority; unsigned long long run, dead, period; }
+        schedule = { 48, 0, 0, 1, 0, 0, 0, 0 };
+    int parameter = 0;
+    siginfo_t information;
+    memset(&information, 0, sizeof information);
+    information.si_code = SI_QUEUE;
+    note(done, "ioprio_set", syscall(SYS_ioprio_set, 1, victim(), 3 << 13), &error);
+    note(done, "sched_setaffinity", syscall(SYS_sched_setaffinity, victim(), sizeof mask, mask), &error);
+    note(done, "sched_setattr", syscall(SYS_sched_setattr, victim(), &schedule, 0), &error);
+    note(done, "sched_setscheduler", syscall(SYS_sched_setscheduler, victim(), 3 /* SCHED_BATCH */, &parameter), &error);
+    note(done, "setpriority", syscall(SYS_setpriority, 0, victim(), 2), &error);
+    note(done, "kcmp", syscall(SYS_kcmp, getpid(), victim(), 1, 0, 0), &error);
+    note(done, "migrate_pages", syscall(SYS_migrate_pages, victim(), 1, mask, mask), &error);
+    note(done, "tgkill", syscall(SYS_tgkill, victim(), victim(), SIGCONT), &error);
+    note(done, "tkill", syscall(SYS_tkill, victim(), SIGCONT), &error);
+    note(done, "rt_sigqueueinfo", syscall(SYS_rt_sigqueueinfo, victim(), SIGCONT, &information), &error);
+    if (other >= 0) note(done, "pidfd_send_signal", syscall(SYS_pidfd_send_signal, other, SIGCONT, NULL, 0), &error);
+    if (!*done) refused(error, "every call that names the victim");
+    reached("the victim was touched by:%s", done);
+}
+
+/* The kernel sends the signal on behalf of whoever asked for it when the pipe has news. */
+static void p09_signal_by_descriptor(void) {
+    int ends[2];
+    struct f_owner_ex owner = { F_OWNER_PID, victim() };
+    must("socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+    try_("F_SETOWN_EX", fcntl(ends[0], F_SETOWN_EX, &owner));
+    try_("F_SETSIG", fcntl(ends[0], F_SETSIG, SIGKILL));
+    try_("O_ASYNC", fcntl(ends[0], F_SETFL, O_ASYNC | O_NONBLOCK));
+    must("write", write(ends[1], "x", 1));
+    pause_ms(100);
+    reached("asked for the signal; only the victim can tell");
+}
+
 static void p11_oom_victim(void) {
     int fd = (int)try_("open oom_score_adj", open(of_process(param("victim"), "oom_score_adj"), O_WRONLY));
     try_("write", write(fd, "900", 3));
@@ -126,6 +171,8 @@ const struct attack process_attacks[] = {
     { "P05", p05_steal_descriptor },
     { "P06", p06_kill_victim },
     { "P07", p07_kill_ash },
+    { "P08", p08_other_calls },
+    { "P09", p09_signal_by_descriptor },
     { "P11", p11_oom_victim },
     { "P14", p14_daemon },
     { 0 },

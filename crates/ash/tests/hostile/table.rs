@@ -91,6 +91,8 @@ pub(crate) struct Attack {
 const FILE: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "EXDEV"];
 /// The same, and metadata calls that return 0 and do nothing (Landlock alone).
 const METADATA: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "INERT"];
+/// The same, and EOPNOTSUPP, which programs take for a file system without attributes.
+const ATTRIBUTE: &[&str] = &["EOPNOTSUPP", "EPERM", "EACCES", "EROFS"];
 const DESCRIPTOR: &[&str] = &["EBADF", "ENOTDIR"];
 /// The process is not there, or not to be touched. `ENODATA`: another process has its number inside.
 const PROCESS: &[&str] = &["ESRCH", "EPERM", "EACCES", "ENOENT", "ENOSYS", "ENODATA", "EROFS"];
@@ -158,6 +160,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("F01", "read the private key by its path", Said, FILE),
     attack("F02", "read credentials through a link in the results", Said, FILE),
     attack("F03", "read the private key through /proc/self/root", Said, FILE),
+    attack("F04", "read the private key through another process", Said, PROCESS),
     attack("F07", "read through an inherited directory", Said, DESCRIPTOR),
     attack("F10", "leave through an inherited directory", Said, DESCRIPTOR),
     attack("F24", "learn size and time of the private key", Said, FILE),
@@ -183,9 +186,16 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("F16", "change the report", Changed("output/ash_aggregated_results.json"), FILE),
     attack("F17", "write to the home through a hard link", Changed("home/outside.txt"), FILE),
     attack("F18", "write to the source through a hard link", Changed("source/main.py"), FILE),
+    attack("F19", "set an extended attribute of a scanned file", Said, ATTRIBUTE),
     attack("F20", "make a scanned file writable", Changed("source/main.py"), METADATA),
     attack("F21", "publish the private key", Changed("home/.ssh/id_rsa"), METADATA),
     attack("F22", "set the times of a scanned file", Changed("source/main.py"), METADATA),
+    attack(
+        "F23",
+        "set inode flags of a scanned file",
+        Said,
+        &["EPERM", "EACCES", "EROFS", "ENOTTY", "EOPNOTSUPP", "INERT"],
+    ),
     attack("F26", "empty a file by its path", Changed("home/outside.txt"), FILE),
     attack("F37", "leave a file in /tmp", AppearsAt(&["/tmp/"]), FILE).inside(Private),
     attack("F38", "leave a file in /dev/shm", AppearsAt(&["/dev/shm/"]), FILE).inside(Private),
@@ -239,6 +249,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("P05", "steal another process's descriptor", Said, PROCESS),
     attack("P06", "kill another process", VictimDead, PROCESS),
     attack("P07", "kill ash", AshKilled, PROCESS),
+    attack("P08", "touch another process by every other call", Said, PROCESS),
+    attack("P09", "signal another process through a descriptor", VictimDead, PROCESS)
+        .inside(Private),
     attack("P11", "make another process the first to be killed", VictimOom, PROCESS),
     attack("P14", "leave a daemon behind", StillWriting, KERNEL).inside(Private),
     attack("E01", "find a secret in its own environment", Said, &["ENOENT"]),
@@ -251,6 +264,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("S13", "open a userfaultfd", Said, KERNEL),
     attack("S14", "read a key of the user keyring", Said, KEYS).scene(Scene::Keyring),
     attack("S15", "add a key", Said, KEYS).scene(Scene::Keyring),
+    attack("S16", "find a key in any keyring", Said, KEYS).scene(Scene::Keyring),
     attack("S17", "call the kernel by the 32-bit ABI", Said, &["SIGSYS"]),
     attack("S18", "call the kernel by the x32 ABI", Said, &["SIGSYS", "ENOSYS"])
         .no_control("most kernels have no x32"),
@@ -283,6 +297,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("N15", "make a packet socket", Said, SOCKET).as_root(),
     attack("N16", "make a raw socket", Said, SOCKET).as_root(),
     attack("N17", "make a vsock socket", Said, SOCKET),
+    attack("N18", "make a socket of another family", Said, SOCKET),
+    attack("N19", "make a socket of another protocol", Said, SOCKET),
     attack("N20", "use its own loopback", Said, NETWORK).inside(Works),
     attack("N07", "tell a container runtime", Heard(Ear::Stream), SOCKET),
     attack("N08", "tell a socket in a readable directory", Heard(Ear::Mounted), SOCKET),

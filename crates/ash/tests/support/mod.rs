@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::LazyLock};
 
-use ash_testkit::{Backends, Use};
+use ash_testkit::{BWRAP_OVERLAY, Backends, Use};
 use libtest_mimic::{Completion, Failed, Trial};
 
 /// The program under test.
@@ -10,6 +10,10 @@ pub(crate) const ASH: &str = env!("CARGO_BIN_EXE_ash");
 
 /// The backends of Linux.
 pub(crate) const BACKENDS: &[&str] = &["bwrap", "firejail", "landlock"];
+
+/// The same, and a bubblewrap that can overlay caches beside the one that cannot.
+#[allow(dead_code, reason = "x")]
+pub(crate) const COLUMNS: &[&str] = &["bwrap", BWRAP_OVERLAY, "firejail", "landlock"];
 
 static AVAILABLE: LazyLock<Backends> = LazyLock::new(|| Backends::of(Path::new(ASH)));
 
