@@ -30,7 +30,9 @@ pub use cancel::Cancel;
 pub use capture::{Captures, Stdio};
 pub(crate) use setup::remove_tree;
 
-use crate::wire::{Applied, End, Rlimit, StageReport, SupervisorSpec};
+#[cfg(unix)]
+use crate::wire::StageReport;
+use crate::wire::{Applied, End, Rlimit, SupervisorSpec};
 
 /// A command that a backend has wrapped. Only this crate can make one.
 ///
@@ -252,6 +254,7 @@ struct Outcome {
 }
 
 impl Outcome {
+    #[cfg(unix)]
     fn take_stage(&mut self, report: StageReport) {
         match report {
             StageReport::Applied(applied) => self.applied = Some(applied),

@@ -43,6 +43,7 @@ pub(crate) struct SupervisorSpec {
 }
 
 /// ash → supervisor, any time later.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) enum Order {
     /// SIGTERM now, SIGKILL after the grace period.
@@ -124,6 +125,7 @@ pub(crate) enum Rlimit {
 }
 
 /// Stage → supervisor (forwarded to ash).
+#[cfg(unix)]
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) enum StageReport {
     /// Everything is in force; the tool starts now.
@@ -167,6 +169,7 @@ pub(crate) enum End {
 }
 
 /// Supervisor → ash. Zero or more `Stage`, then exactly one `Done` once no process of the tree is left.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) enum SupervisorReport {
     /// From the stage.

@@ -34,8 +34,10 @@ pub(crate) const MARK: &str = "__confine";
 #[cfg(target_os = "linux")]
 pub(crate) const SUPERVISE: &str = "supervise";
 /// The stage that restricts itself.
+#[cfg(unix)]
 pub(crate) const APPLY: &str = "apply";
 /// The stage that tries a sandbox.
+#[cfg(target_os = "linux")]
 pub(crate) const PROBE: &str = "probe";
 
 /// A restriction step failed; nothing ran.

@@ -46,6 +46,7 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// Whether the other side has closed its end.
+    #[cfg(target_os = "linux")]
     pub(crate) fn closed(&self) -> bool {
         self.closed
     }
