@@ -22,7 +22,7 @@ mod verdict;
 mod victim;
 
 #[cfg(target_os = "linux")]
-pub use backends::{Backends, Use};
+pub use backends::{BWRAP_OVERLAY, Backends, Use, mode, path};
 #[cfg(target_os = "linux")]
 pub use ears::{Ear, Ears};
 #[cfg(target_os = "linux")]
