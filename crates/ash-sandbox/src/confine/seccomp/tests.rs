@@ -84,10 +84,6 @@ const NOSYS: &[Numbers] = &[
     ("openat2", 437, 437),
 ];
 const ALONE_PERM: &[Numbers] = &[
-    ("chown", 92, NONE),
-    ("lchown", 94, NONE),
-    ("fchown", 93, 55),
-    ("fchownat", 260, 54),
     ("shmget", 29, 194),
     ("shmat", 30, 196),
     ("shmctl", 31, 195),
@@ -150,6 +146,13 @@ const OPEN: &[(Numbers, usize)] = &[(("open", 2, NONE), 1), (("openat", 257, 56)
 const MKNOD: &[(Numbers, usize)] = &[(("mknod", 133, NONE), 1), (("mknodat", 259, 33), 2)];
 const MODED: &[(Numbers, usize)] =
     &[(("creat", 85, NONE), 1), (("mkdir", 83, NONE), 1), (("mkdirat", 258, 34), 2)];
+
+const CHOWN: &[(Numbers, usize)] = &[
+    (("chown", 92, NONE), 1),
+    (("lchown", 94, NONE), 1),
+    (("fchown", 93, 55), 1),
+    (("fchownat", 260, 54), 2),
+];
 
 /// What must happen, decided without the table.
 fn expected(machine: Machine, options: &Options, call: &Call) -> u32 {
@@ -232,6 +235,10 @@ fn expected(machine: Machine, options: &Options, call: &Call) -> u32 {
         };
     }
     if options.landlock_alone {
+        if let Some(owner) = indexed(CHOWN) {
+            let to_root = (arg(owner), arg(owner + 1)) == (0, 0);
+            return errno(if to_root { 0 } else { 1 });
+        }
         if options.landlock_abi < 3 && number_is(76, 45) {
             return errno(13);
         }
@@ -250,8 +257,8 @@ impl Machine {
     /// Calls with rules that look at several arguments.
     fn pairs(self) -> &'static [u32] {
         match self {
-            Self::X86_64 => &[2, 41, 53, 141, 251, 257],
-            Self::Aarch64 => &[30, 56, 140, 198, 199],
+            Self::X86_64 => &[2, 41, 53, 92, 93, 94, 141, 251, 257, 260],
+            Self::Aarch64 => &[30, 54, 55, 56, 140, 198, 199],
         }
     }
 }
