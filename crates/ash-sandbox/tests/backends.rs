@@ -43,7 +43,46 @@ mod unix {
     use libtest_mimic::{Failed, Trial};
 
     type Outcome = Result<(), Failed>;
-    type Test = fn(BackendId) -> Outcome;
+    type Test = fn(Column) -> Outcome;
+
+    /// A backend as it is found on `PATH`; the overlays of a newer bubblewrap make it another one.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    enum Column {
+        Bwrap,
+        BwrapOverlay,
+        Firejail,
+        Landlock,
+    }
+
+    impl Column {
+        const ALL: [Self; 4] = [Self::Bwrap, Self::BwrapOverlay, Self::Firejail, Self::Landlock];
+
+        const fn id(self) -> BackendId {
+            match self {
+                Self::Bwrap | Self::BwrapOverlay => BackendId::Bwrap,
+                Self::Firejail => BackendId::Firejail,
+                Self::Landlock => BackendId::Landlock,
+            }
+        }
+
+        const fn name(self) -> &'static str {
+            match self {
+                Self::BwrapOverlay => "bwrap-overlay",
+                other => other.id().as_str(),
+            }
+        }
+
+        /// `PATH` with the directory of the newer bubblewrap first, where that is what is tested.
+        fn path(self, entries: &[PathBuf]) -> OsString {
+            let newer = (self == Self::BwrapOverlay).then(newer_bwrap).flatten();
+            std::env::join_paths(newer.iter().chain(entries)).unwrap()
+        }
+    }
+
+    /// The directory of a bubblewrap that can overlay, such as 0.11, beside the system's own.
+    fn newer_bwrap() -> Option<PathBuf> {
+        std::env::var_os("ASH_TEST_OVERLAY_BWRAP").filter(|dir| !dir.is_empty()).map(PathBuf::from)
+    }
 
     pub(super) fn trials() -> Vec<Trial> {
         let mut trials = vec![
@@ -62,13 +101,18 @@ mod unix {
             ),
             Trial::test("the_status_lists_every_backend_in_order", the_status_lists_every_backend),
         ];
-        for id in [BackendId::Bwrap, BackendId::Firejail, BackendId::Landlock] {
+        for column in Column::ALL {
+            let caches: (&str, Test) = if column == Column::BwrapOverlay {
+                ("lets_caches_be_written_and_throws_that_away", overlays_caches)
+            } else {
+                ("keeps_caches_as_they_are_and_gives_private_ones", keeps_caches)
+            };
             let tests: [(&str, Test); 11] = [
+                caches,
                 ("hides_the_home_and_what_lies_beside_the_source", hides_the_home),
                 ("lets_only_the_results_be_written", lets_only_the_results_be_written),
                 ("hides_host_secrets_from_root", hides_host_secrets),
                 ("protects_kernel_controls", protects_kernel_controls),
-                ("keeps_caches_as_they_are_and_gives_private_ones", keeps_caches),
                 ("finds_tools_at_their_usual_paths", finds_tools),
                 ("has_a_private_temporary_directory", has_a_private_temporary_directory),
                 ("passes_the_exit_code_and_starts_in_the_working_directory", passes_the_exit_code),
@@ -77,9 +121,9 @@ mod unix {
                 ("has_evidence_of_what_was_applied", has_evidence),
             ];
             for (name, test) in tests {
-                let trial = Trial::test(format!("{}_{name}", id.as_str()), move || test(id));
+                let trial = Trial::test(format!("{}_{name}", column.name()), move || test(column));
                 // A machine without the backend says so in the list instead of passing.
-                trials.push(trial.with_ignored_flag(!available(id)));
+                trials.push(trial.with_ignored_flag(!available(column)));
             }
         }
         trials
@@ -95,21 +139,38 @@ mod unix {
             .to_vec()
     }
 
-    fn available(id: BackendId) -> bool {
-        let site = Site::gather(operator(), &std::env::current_exe().unwrap(), &[]);
-        match Confinement::choose(Mode::Only(id), &site, &launcher()) {
-            Ok(_) => true,
-            Err(refusal)
-                if std::env::var_os("ASH_REQUIRE_SANDBOX_BACKENDS").is_some_and(|list| {
-                    list.to_string_lossy().split(',').any(|name| name == id.as_str())
-                }) =>
-            {
-                panic!("{id} is required: {refusal}")
+    fn available(column: Column) -> bool {
+        let reason = match column {
+            Column::BwrapOverlay if newer_bwrap().is_none() => {
+                "`ASH_TEST_OVERLAY_BWRAP` names no directory of a bubblewrap with overlays"
+                    .to_owned()
             }
-            Err(refusal) => {
-                eprintln!("{refusal}");
-                false
-            }
+            _ => match works(column) {
+                Ok(()) => return true,
+                Err(reason) => reason,
+            },
+        };
+        let required = std::env::var("ASH_REQUIRE_BACKENDS").unwrap_or_default();
+        assert!(
+            !required.split(',').any(|name| name == column.name()),
+            "{} is required: {reason}",
+            column.name()
+        );
+        eprintln!("{}: {reason}", column.name());
+        false
+    }
+
+    fn works(column: Column) -> Result<(), String> {
+        let path = column.path(&["/usr/bin".into(), "/bin".into()]);
+        let variables = vec![("HOME".into(), "/root".into()), ("PATH".into(), path)];
+        let site = Site::gather(variables, &std::env::current_exe().unwrap(), &[]);
+        let statuses = Confinement::statuses(&site, &launcher());
+        let status =
+            statuses.into_iter().find(|status| status.name == column.id().as_str()).unwrap();
+        match (status.reason, column, status.overlay) {
+            (Some(reason), _, _) => Err(reason),
+            (None, Column::BwrapOverlay, Some(false)) => Err("it cannot overlay".to_owned()),
+            (None, ..) => Ok(()),
         }
     }
 
@@ -156,10 +217,11 @@ mod unix {
             self.source.join(".ash/ash_output/scanners/x")
         }
 
-        fn site(&self) -> Site {
+        fn site(&self, column: Option<Column>) -> Site {
             let mut variables = self.variables.clone();
             variables.push(("HOME".into(), self.home.clone().into()));
-            variables.push(("PATH".into(), std::env::join_paths(&self.path).unwrap()));
+            let path = column.unwrap_or(Column::Bwrap).path(&self.path);
+            variables.push(("PATH".into(), path));
             Site::gather(variables, &std::env::current_exe().unwrap(), &[])
         }
 
@@ -175,22 +237,22 @@ mod unix {
 
         fn run(
             &self,
-            id: BackendId,
+            column: Column,
             program: &str,
             args: &[&str],
         ) -> Result<Finished, LaunchError> {
-            self.run_on(id, &self.ground(), program, args)
+            self.run_on(column, &self.ground(), program, args)
         }
 
         fn run_on(
             &self,
-            id: BackendId,
+            column: Column,
             ground: &Ground,
             program: &str,
             args: &[&str],
         ) -> Result<Finished, LaunchError> {
-            let site = self.site();
-            let chosen = Confinement::choose(Mode::Only(id), &site, &launcher()).unwrap();
+            let site = self.site(Some(column));
+            let chosen = Confinement::choose(Mode::Only(column.id()), &site, &launcher()).unwrap();
             let program = PathBuf::from(program);
             let policy =
                 Policy::resolve("x", &self.needs, &site, ground, &Grants::default(), &program, &[])
@@ -201,14 +263,14 @@ mod unix {
         }
 
         /// Runs a shell script and returns what it printed.
-        fn sh(&self, id: BackendId, script: &str) -> String {
-            let finished = self.run(id, "/bin/sh", &["-c", script]).unwrap();
+        fn sh(&self, column: Column, script: &str) -> String {
+            let finished = self.run(column, "/bin/sh", &["-c", script]).unwrap();
             finished.stdout.text().trim().to_owned()
         }
 
         /// The same without a sandbox.
         fn bare(&self, script: &str) -> String {
-            let site = self.site();
+            let site = self.site(None);
             let off = Confinement::choose(Mode::Off, &site, &launcher()).unwrap().confinement;
             let command =
                 Command { program: "/bin/sh".into(), args: vec!["-c".into(), script.into()] };
@@ -256,7 +318,7 @@ mod unix {
             .collect()
     }
 
-    fn hides_the_home(id: BackendId) -> Outcome {
+    fn hides_the_home(column: Column) -> Outcome {
         let lab = Lab::new();
         let (secret, beside, proc) = (
             lab.home.join(".ssh/id_rsa"),
@@ -270,10 +332,10 @@ mod unix {
             "cat >/dev/null <",
         );
         is(&lab.bare(&script), "yes\nyes\nyes\nyes\nyes")?;
-        is(&lab.sh(id, &script), "no\nno\nno\nno\nyes")
+        is(&lab.sh(column, &script), "no\nno\nno\nno\nyes")
     }
 
-    fn lets_only_the_results_be_written(id: BackendId) -> Outcome {
+    fn lets_only_the_results_be_written(column: Column) -> Outcome {
         let lab = Lab::new();
         let report = lab.source.join(".ash/ash_output/report");
         let script = tries(
@@ -286,28 +348,28 @@ mod unix {
             ],
             "echo x >",
         );
-        is(&lab.sh(id, &script), "no\nno\nno\nno\nyes")?;
+        is(&lab.sh(column, &script), "no\nno\nno\nno\nyes")?;
         is(&fs::read_to_string(lab.source.join("main.py"))?, "content")?;
         is(&fs::read_to_string(lab.results().join("out"))?, "x\n")?;
         is(&lab.bare(&tries(&[&report], "echo x >")), "yes")
     }
 
-    fn hides_host_secrets(id: BackendId) -> Outcome {
+    fn hides_host_secrets(column: Column) -> Outcome {
         let lab = Lab::new();
         let script =
             tries(&[Path::new("/etc/shadow"), Path::new("/etc/passwd")], "cat >/dev/null <");
-        is(&lab.sh(id, &script), "no\nyes")
+        is(&lab.sh(column, &script), "no\nyes")
     }
 
-    fn protects_kernel_controls(id: BackendId) -> Outcome {
+    fn protects_kernel_controls(column: Column) -> Outcome {
         let lab = Lab::new();
         let before = fs::read_to_string("/proc/sys/kernel/core_pattern")?;
         let script = tries(&[Path::new("/proc/sys/kernel/core_pattern")], "echo core >");
-        is(&lab.sh(id, &script), "no")?;
+        is(&lab.sh(column, &script), "no")?;
         is(&fs::read_to_string("/proc/sys/kernel/core_pattern")?, &before)
     }
 
-    fn keeps_caches(id: BackendId) -> Outcome {
+    fn keeps_caches(column: Column) -> Outcome {
         let mut lab = Lab::new();
         let cache = lab.home.join(".cache/grype");
         fs::create_dir_all(&cache)?;
@@ -319,7 +381,7 @@ mod unix {
         };
         lab.variables = vec![("NPM_CONFIG_CACHE".into(), "/host".into())];
         let script = "cat ~/.cache/grype/db; echo; (echo poison > ~/.cache/grype/db) 2>/dev/null; env | grep -i npm_config; ls -A $npm_config_cache; echo x > $npm_config_cache/new && echo wrote";
-        let printed = lab.sh(id, script);
+        let printed = lab.sh(column, script);
         let lines: Vec<&str> = printed.lines().collect();
         let private =
             format!("npm_config_cache={}", lab.results().join(".sandbox-cache-").display());
@@ -334,7 +396,28 @@ mod unix {
         is(&fs::read_dir(lab.results())?.count().to_string(), "0")
     }
 
-    fn finds_tools(id: BackendId) -> Outcome {
+    fn overlays_caches(column: Column) -> Outcome {
+        let mut lab = Lab::new();
+        let cache = lab.home.join(".cache/grype");
+        fs::create_dir_all(cache.join("v6"))?;
+        fs::write(cache.join("db"), "database")?;
+        fs::write(cache.join("v6/index"), "index")?;
+        lab.needs = Requirements { cache_paths: texts(&["~/.cache/grype"]), ..Requirements::NONE };
+        let script = "cd ~/.cache/grype && cat db && echo poison > db && echo x > new && rm -r v6 && mkdir v7 && cat db && ls";
+        // Each spawn starts from what the host has.
+        for _ in 0..2 {
+            let finished = lab.run(column, "/bin/sh", &["-c", script])?;
+            is(&finished.stdout.text(), "databasepoison\ndb\nnew\nv7\n")?;
+            let details = finished.evidence.details.ok_or("no details")?;
+            is(&format!("{:?}", details.caches[0].mode), "Overlay")?;
+        }
+        is(&fs::read_to_string(cache.join("db"))?, "database")?;
+        is(&fs::read_to_string(cache.join("v6/index"))?, "index")?;
+        is(&fs::read_dir(&cache)?.count().to_string(), "2")?;
+        is(&fs::read_dir(lab.results())?.count().to_string(), "0")
+    }
+
+    fn finds_tools(column: Column) -> Outcome {
         let mut lab = Lab::new();
         // A uv-like layout: a link in ~/.local/bin, the environment elsewhere, an interpreter of its own prefix.
         let shell = lab.program("home/.pythons/v3/bin/shell", "#!/bin/sh\nexec /bin/sh \"$@\"\n");
@@ -347,16 +430,16 @@ mod unix {
         symlink("../share/tools/bandit/bin/bandit", lab.home.join(".local/bin/bandit"))?;
         lab.path.insert(0, lab.home.join(".local/bin"));
         let tool = lab.home.join(".local/bin/bandit");
-        let finished = lab.run(id, tool.to_str().unwrap(), &[])?;
+        let finished = lab.run(column, tool.to_str().unwrap(), &[])?;
         is(finished.stdout.text().trim(), &format!("ran {}", tool.display()))?;
         let alone = lab.program("home/alone", "#!/bin/sh\necho alone\n");
-        let finished = lab.run(id, alone.to_str().unwrap(), &[])?;
+        let finished = lab.run(column, alone.to_str().unwrap(), &[])?;
         is(finished.stdout.text().trim(), "alone")?;
         let plain = lab.program("home/.local/bin/plain", "#!/bin/sh\n");
-        is(&lab.sh(id, "command -v plain"), plain.to_str().unwrap())
+        is(&lab.sh(column, "command -v plain"), plain.to_str().unwrap())
     }
 
-    fn has_a_private_temporary_directory(id: BackendId) -> Outcome {
+    fn has_a_private_temporary_directory(column: Column) -> Outcome {
         let lab = Lab::new();
         let planted = tempfile::NamedTempFile::new_in("/tmp")?;
         let mark = lab.root.file_name().unwrap().to_string_lossy().into_owned();
@@ -364,45 +447,48 @@ mod unix {
             "cat {} 2>/dev/null && echo seen; ls -A ~ | grep -v -e src -e '^\\.bashrc$' -e '^\\.inputrc$'; t=${{TMPDIR:-/tmp}}; echo x > $t/{mark}-inside && cat $t/{mark}-inside; echo $t",
             planted.path().display()
         );
-        let printed = lab.sh(id, &script);
+        let printed = lab.sh(column, &script);
         let temporary = printed.lines().last().unwrap_or_default().to_owned();
         is(printed.lines().next().unwrap_or_default(), "x")?;
         is(&Path::new(&temporary).join(format!("{mark}-inside")).exists().to_string(), "false")
     }
 
-    fn passes_the_exit_code(id: BackendId) -> Outcome {
+    fn passes_the_exit_code(column: Column) -> Outcome {
         let lab = Lab::new();
-        let finished = lab.run(id, "/bin/sh", &["-c", "pwd; exit 7"])?;
+        let finished = lab.run(column, "/bin/sh", &["-c", "pwd; exit 7"])?;
         is(finished.stdout.text().trim(), lab.source.to_str().unwrap())?;
         is(&format!("{:?}", finished.exit), &format!("{:?}", Exit::Code(7)))?;
-        let killed = lab.run(id, "/bin/sh", &["-c", "kill -9 $$"])?;
+        let killed = lab.run(column, "/bin/sh", &["-c", "kill -9 $$"])?;
         is(&format!("{:?}", killed.exit), &format!("{:?}", Exit::Signal(9)))?;
-        match lab.run(id, "/usr/bin/no-such-tool", &[]) {
+        match lab.run(column, "/usr/bin/no-such-tool", &[]) {
             Err(LaunchError::CannotExec { code: 127, .. }) => Ok(()),
             other => Err(format!("{other:?}").into()),
         }
     }
 
-    fn keeps_spelled_paths_working(id: BackendId) -> Outcome {
+    fn keeps_spelled_paths_working(column: Column) -> Outcome {
         let mut lab = Lab::new();
         symlink("home", lab.root.join("people"))?;
         let real = lab.home.clone();
         lab.home = lab.root.join("people");
         lab.source = lab.home.join("src/repo");
         // firejail hides only what it is told: the aliases of another place than the account's home are the host's own there, or gone.
-        if id != BackendId::Firejail {
+        if column != Column::Firejail {
             is(
                 &lab.sh(
-                    id,
+                    column,
                     &format!("cat {}/main.py; cat ~/src/repo/main.py", lab.source.display()),
                 ),
                 "contentcontent",
             )?;
         }
-        is(&lab.sh(id, &format!("cat {}/.ssh/id_rsa 2>/dev/null || echo no", real.display())), "no")
+        is(
+            &lab.sh(column, &format!("cat {}/.ssh/id_rsa 2>/dev/null || echo no", real.display())),
+            "no",
+        )
     }
 
-    fn shows_a_scanned_home(id: BackendId) -> Outcome {
+    fn shows_a_scanned_home(column: Column) -> Outcome {
         let lab = Lab::new();
         let results = lab.root.join("out");
         fs::create_dir(&results)?;
@@ -417,20 +503,20 @@ mod unix {
             "cat .ssh/id_rsa; echo x > ~/private && echo; (echo x > {}/planted) 2>/dev/null || echo no",
             lab.home.display()
         );
-        let finished = lab.run_on(id, &ground, "/bin/sh", &["-c", &script])?;
+        let finished = lab.run_on(column, &ground, "/bin/sh", &["-c", &script])?;
         is(finished.stdout.text().trim(), "content\nno")?;
         is(&lab.home.join("private").exists().to_string(), "false")
     }
 
-    fn has_evidence(id: BackendId) -> Outcome {
+    fn has_evidence(column: Column) -> Outcome {
         let lab = Lab::new();
-        let evidence = lab.run(id, "/bin/true", &[])?.evidence;
+        let evidence = lab.run(column, "/bin/true", &[])?.evidence;
         let expected =
-            if id == BackendId::Landlock { Tier::Landlock } else { Tier::NamespacesLandlock };
+            if column == Column::Landlock { Tier::Landlock } else { Tier::NamespacesLandlock };
         let details = evidence.details.ok_or("no details")?;
         is(
             &format!("{:?} {:?}", evidence.backend.as_deref(), evidence.tier),
-            &format!("{:?} {expected:?}", Some(id.as_str())),
+            &format!("{:?} {expected:?}", Some(column.id().as_str())),
         )?;
         is(&details.writable.join(","), lab.results().to_str().unwrap())?;
         is(&format!("{:?}", details.landlock.map(|landlock| landlock.abi > 0)), "Some(true)")

@@ -6,9 +6,9 @@ mod support;
 
 use std::{ffi::OsString, fs, time::Duration};
 
-use ash_testkit::{Lab, Outcome, PATH, Run};
+use ash_testkit::{Lab, Outcome, PATH, Run, mode, path};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use support::{ASH, BACKENDS, trial};
+use support::{ASH, COLUMNS, trial};
 
 /// One thing that must work.
 struct Work {
@@ -184,14 +184,14 @@ fn main() {
     let mut trials = Vec::new();
     for work in WORKS {
         trials.push(Trial::ignorable_test(format!("{}::bare", work.name), || run(work, "bare")));
-        for &backend in BACKENDS {
+        for &backend in COLUMNS {
             trials.push(trial(format!("{}::{backend}", work.name), backend, move || {
                 run(work, backend)
             }));
         }
     }
     for &(code, signal, script) in ENDS {
-        for &backend in BACKENDS {
+        for &backend in COLUMNS {
             let name = format!(
                 "the_end_is_exact::{code}{}::{backend}",
                 signal.map_or(String::new(), |signal| format!("_signal_{signal}"))
@@ -205,7 +205,7 @@ fn main() {
 }
 
 fn run(work: &Work, backend: &'static str) -> Result<Completion, Failed> {
-    if let Some((_, reason)) = work.except.iter().find(|(name, _)| *name == backend) {
+    if let Some((_, reason)) = work.except.iter().find(|(name, _)| *name == mode(backend)) {
         return Ok(Completion::ignored_with(reason));
     }
     if let Some(program) = work.needs.iter().find(|program| {
@@ -258,10 +258,10 @@ fn bare(lab: &Lab, script: &str) -> Outcome {
         .finish()
 }
 
-fn in_sandbox(lab: &Lab, backend: &str, script: &str) -> Outcome {
+fn in_sandbox(lab: &Lab, backend: &'static str, script: &str) -> Outcome {
     let options: Vec<OsString> = vec![
         "--sandbox".into(),
-        backend.into(),
+        mode(backend).into(),
         "--offline".into(),
         "--json".into(),
         "--source-dir".into(),
@@ -272,6 +272,7 @@ fn in_sandbox(lab: &Lab, backend: &str, script: &str) -> Outcome {
     let command = ["/bin/sh", "-c", script].map(OsString::from).to_vec();
     Run::sandboxed(ASH, options, command)
         .envs(lab.environment())
+        .env("PATH", path(backend))
         .timeout(Duration::from_secs(120))
         .finish()
 }
@@ -292,7 +293,7 @@ const ENDS: &[End] = &[
     (134, Some(6), "kill -ABRT $$"),
 ];
 
-fn ends(backend: &str, code: i32, signal: Option<i32>, script: &str) -> Result<(), Failed> {
+fn ends(backend: &'static str, code: i32, signal: Option<i32>, script: &str) -> Result<(), Failed> {
     let lab = Lab::new();
     let outcome = in_sandbox(&lab, backend, script);
     let line = outcome.json().ok_or_else(|| outcome.describe())?;

@@ -172,6 +172,7 @@ fn nothing_but_results_private_places_and_overlays_is_ever_writable() {
         for id in [BackendId::Bwrap, BackendId::Firejail, BackendId::Landlock] {
             let prepared = prepared(id, &Abilities { overlay, ..abilities() }, &policy());
             let rules = prepared.supervisor.stage.unwrap().landlock.unwrap();
+            assert_eq!(rules.force_abi, None, "only tests of the stage lower the ABI");
             let mut private =
                 paths(&["/home2/me", "/tmp", "/var/tmp", "/dev/shm", "/tmp/ash-sandbox-1"]);
             private.extend(policy().writable);

@@ -10,6 +10,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("only_what_is_granted_can_be_read_written_or_run", grants),
         trial("the_evidence_is_full_here_and_partial_as_on_an_older_kernel", evidence),
         trial("before_abi_3_files_outside_cannot_be_emptied_either", truncation),
+        trial("each_older_abi_keeps_its_promises_and_says_what_it_cannot", older),
         trial("metadata_of_files_outside_does_not_change", metadata),
         trial("a_device_node_or_a_socket_cannot_be_made_in_a_granted_directory", special_files),
         trial("files_move_between_granted_directories", refer),
@@ -99,6 +100,68 @@ handle = os.open('own', os.O_RDWR); os.ftruncate(handle, 1); print(os.path.getsi
     }
     bare(&[PYTHON, "-I", "-c", &format!("import os; os.truncate({file:?}, 0)")], &lab.work);
     assert_eq!(file.metadata().unwrap().len(), 0, "control");
+}
+
+/// What the stage promises on a kernel of each ABI: with a network, so that TCP is Landlock's to refuse.
+fn older(lab: &Lab) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "
+import ctypes, errno, os, socket
+def attempt(name, act):
+    try: act(); print(name, 'done')
+    except OSError as error: print(name, errno.errorcode[error.errno])
+def openat2():
+    how = (ctypes.c_uint64 * 3)(os.O_RDONLY | os.O_TRUNC, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(437, -100, {file:?}.encode(), how, 24) < 0: raise OSError(ctypes.get_errno(), '')
+attempt('truncate', lambda: os.truncate({file:?}, 0))
+attempt('O_TRUNC', lambda: os.open({file:?}, os.O_RDONLY | os.O_TRUNC))
+attempt('openat2', openat2)
+attempt('write', lambda: os.open({file:?}, os.O_WRONLY))
+attempt('signal', lambda: os.kill({pid}, 0))
+attempt('abstract', lambda: socket.socket(socket.AF_UNIX).connect(chr(0) + 'x'))
+attempt('tcp', lambda: socket.create_connection(('127.0.0.1', {port})))
+os.makedirs('a', exist_ok=True); open('a/f', 'w').close()
+attempt('move', lambda: os.rename('a/f', 'f'))
+",
+        file = lab.outside.join("file"),
+        pid = std::process::id(),
+    );
+    let newest = landlock_abi(lab);
+    for abi in 1..=newest.min(6) {
+        let mut stage = with_abi(lab, abi, &[PYTHON, "-I", "-c", &script]);
+        stage["landlock"]["read_data"] = json!([lab.outside]);
+        stage["sockets"] = json!("Internet");
+        let ended = run(lab, stage);
+        let from = |since: u32, refused: &'static str| if abi < since { "done" } else { refused };
+        let expected = format!(
+            "truncate EACCES\nO_TRUNC EACCES\nopenat2 ENOSYS\nwrite EACCES\nsignal {}\nabstract EACCES\ntcp {}\nmove {}",
+            from(6, "EPERM"),
+            from(4, "EACCES"),
+            if abi < 2 { "EXDEV" } else { "done" },
+        );
+        ended.printed(&expected);
+        let applied = ended.stage("Applied").unwrap();
+        let missing = applied["landlock"]["missing"].to_string();
+        for (word, since) in
+            [("truncating", 3), ("TCP", 4), ("ioctl", 5), ("abstract", 6), ("signals", 6)]
+        {
+            assert_eq!(missing.contains(word), abi < since, "{word} at abi {abi}: {missing}");
+        }
+        assert_eq!(applied["notes"].to_string().contains("move files"), abi < 2, "{applied}");
+        assert_eq!(applied["landlock"]["abi"], json!(abi));
+    }
+    assert_eq!(std::fs::read_to_string(lab.outside.join("file")).unwrap(), "contents");
+    bare(&[PYTHON, "-I", "-c", &script], &lab.work);
+    assert_eq!(lab.outside.join("file").metadata().unwrap().len(), 0, "control");
+}
+
+fn landlock_abi(lab: &Lab) -> u32 {
+    let ended = lab.run(&["/bin/true"]);
+    let abi = &ended.stage("Applied").unwrap()["landlock"]["abi"];
+    abi.as_u64().and_then(|abi| u32::try_from(abi).ok()).unwrap()
 }
 
 fn metadata(lab: &Lab) {

@@ -1,7 +1,7 @@
 //! A hostile scanner against every backend: each attack once without a sandbox, where it must reach its goal, and then within
 //! each backend, offline and online, where it must not.
 //!
-//! `ASH_REQUIRE_BACKENDS=bwrap,firejail,landlock` makes a missing backend a failure; otherwise its trials are ignored with the reason.
+//! `ASH_REQUIRE_BACKENDS=bwrap,bwrap-overlay,firejail,landlock` makes a missing backend a failure; otherwise its trials are ignored with the reason.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
@@ -24,7 +24,7 @@ fn main() {
         trials.push(Trial::ignorable_test(format!("{}::control", attack.id), || {
             trial::control(attack)
         }));
-        for &backend in support::BACKENDS {
+        for &backend in support::COLUMNS {
             for online in [false, true] {
                 let name = format!(
                     "{}::{backend}::{}",

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ash_testkit::{Lab, Outcome, Run, Said, Verdict};
+use ash_testkit::{Lab, Outcome, PATH, Run, Said, Verdict, mode};
 use libtest_mimic::{Completion, Failed};
 
 use crate::{
@@ -81,7 +81,7 @@ pub(crate) fn sandboxed(
     }
     let seen = run(attack, Cell::Sandboxed { backend, online });
     let problem = problem(attack, backend, online, &seen);
-    let gap = gaps::known(backend, attack.id, online, root());
+    let gap = gaps::known(mode(backend), attack.id, online, root());
     let judged = match (gap, problem) {
         (None, None) => Ok(Completion::Completed),
         // What is not limited must not be claimed to be.
@@ -165,7 +165,7 @@ enum Problem {
     Broken(String),
 }
 
-fn problem(attack: &Attack, backend: &str, online: bool, seen: &Seen) -> Option<Problem> {
+fn problem(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) -> Option<Problem> {
     if seen.outcome.timed_out {
         return Some(Problem::Broken("it had to be killed at the deadline".to_owned()));
     }
@@ -215,7 +215,7 @@ fn problem(attack: &Attack, backend: &str, online: bool, seen: &Seen) -> Option<
 }
 
 /// What ash says that it did must be what was asked for.
-fn evidence(attack: &Attack, backend: &str, online: bool, seen: &Seen) -> Option<String> {
+fn evidence(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) -> Option<String> {
     // On a terminal the line is in what the terminal showed.
     let line = match attack.scene {
         Scene::Terminal => seen.outcome.out().lines().rev().find_map(|line| {
@@ -225,7 +225,10 @@ fn evidence(attack: &Attack, backend: &str, online: bool, seen: &Seen) -> Option
     };
     let Some(line) = line else { return Some("no JSON object ends standard error".to_owned()) };
     let sandbox = &line["sandbox"];
-    if sandbox["backend"] != backend || sandbox["network"] != online || !line["refused"].is_null() {
+    if sandbox["backend"] != mode(backend)
+        || sandbox["network"] != online
+        || !line["refused"].is_null()
+    {
         return Some(format!("the evidence differs from what was asked for: {line}"));
     }
     None
@@ -276,8 +279,13 @@ fn command(attack: &Attack, cell: Cell, lab: &Lab) -> Run {
         Cell::Control => words.extend(["--sandbox", "off"].map(OsString::from)),
         Cell::Sandboxed { backend, online } => {
             words.extend(
-                ["--sandbox", backend, if online { "--network" } else { "--offline" }, "--json"]
-                    .map(OsString::from),
+                [
+                    "--sandbox",
+                    mode(backend),
+                    if online { "--network" } else { "--offline" },
+                    "--json",
+                ]
+                .map(OsString::from),
             );
         }
     }
@@ -296,7 +304,15 @@ fn command(attack: &Attack, cell: Cell, lab: &Lab) -> Run {
         Cell::Control => words.push(format!("ash={}", lab.victim().process()).into()),
         Cell::Sandboxed { .. } => words.push("sandboxed=1".into()),
     }
-    Run::new(words).envs(lab.environment()).directory(lab.source()).timeout(Duration::from_secs(90))
+    let path = match cell {
+        Cell::Control => PATH.into(),
+        Cell::Sandboxed { backend, .. } => ash_testkit::path(backend),
+    };
+    Run::new(words)
+        .envs(lab.environment())
+        .env("PATH", path)
+        .directory(lab.source())
+        .timeout(Duration::from_secs(90))
 }
 
 fn effect(attack: &Attack, cell: Cell, lab: &Lab, outcome: &Outcome, said: &Said) -> bool {

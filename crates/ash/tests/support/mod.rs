@@ -8,11 +8,7 @@ use libtest_mimic::{Completion, Failed, Trial};
 /// The program under test.
 pub(crate) const ASH: &str = env!("CARGO_BIN_EXE_ash");
 
-/// The backends of Linux.
-pub(crate) const BACKENDS: &[&str] = &["bwrap", "firejail", "landlock"];
-
-/// The same, and a bubblewrap that can overlay caches beside the one that cannot.
-#[allow(dead_code, reason = "x")]
+/// The backends of Linux; a bubblewrap that can overlay caches is another one than one that cannot.
 pub(crate) const COLUMNS: &[&str] = &["bwrap", BWRAP_OVERLAY, "firejail", "landlock"];
 
 static AVAILABLE: LazyLock<Backends> = LazyLock::new(|| Backends::of(Path::new(ASH)));
