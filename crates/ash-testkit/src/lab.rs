@@ -13,8 +13,10 @@ use std::{
     io::Read,
     os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::OnceLock,
+    thread,
+    time::Duration,
 };
 
 use crate::{Ears, Victim, hostile_binary};
@@ -283,10 +285,26 @@ impl Drop for Lab {
         for shared in ["/tmp/jsii-", "/var/tmp/uv-", "/tmp/", "/dev/shm/"] {
             let _ = fs::remove_file(format!("{shared}{}", self.unique));
         }
-        // An attack may have left trees that are too deep for recursion, or modes that stop it.
-        let _ =
-            Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.root).env("PATH", PATH).status();
-        let _ = Command::new("rm").arg("-rf").arg(&self.root).env("PATH", PATH).status();
+        // An attack may have left trees that are too deep for recursion, modes that stop it, or, in a control, a survivor that goes on
+        // making entries for some seconds.
+        for _ in 0..50 {
+            let _ = Command::new("chmod")
+                .args(["-R", "u+rwX"])
+                .arg(&self.root)
+                .env("PATH", PATH)
+                .stderr(Stdio::null())
+                .status();
+            let _ = Command::new("rm")
+                .arg("-rf")
+                .arg(&self.root)
+                .env("PATH", PATH)
+                .stderr(Stdio::null())
+                .status();
+            if !self.root.exists() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
     }
 }
 
