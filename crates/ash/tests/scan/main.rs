@@ -11,6 +11,7 @@ mod lab;
 
 mod incomplete;
 mod interrupted;
+mod npm_audit;
 mod paths;
 mod refused;
 mod verdicts;
