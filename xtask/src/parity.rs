@@ -48,7 +48,7 @@ pub(crate) fn run(dir: &str, ash: Option<&str>) -> Result<ExitCode> {
 pub(crate) fn same_findings(ash: &Path, source: &Path, tools: Option<&Path>) -> Result<bool> {
     let offered = offered_backends(ash)?;
     ensure!(!offered.is_empty(), "no sandbox works here: there is nothing to compare");
-    let output = ash.ancestors().nth(2).unwrap_or(source).join("ash-parity");
+    let output = workspace::target_dir().join("ash-parity");
     let modes = std::iter::once("off").chain(offered.iter().map(String::as_str));
     let outcomes =
         modes.map(|mode| scan(ash, source, mode, &output, tools)).collect::<Result<Vec<_>>>()?;

@@ -12,6 +12,12 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or_else(|| Path::new(".")).to_owned()
 }
 
+/// Where cargo puts what it builds, and xtask what it measures.
+pub(crate) fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root().join("target"), |dir| root().join(dir))
+}
+
 /// Something cargo built that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Executable {

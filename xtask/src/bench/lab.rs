@@ -29,10 +29,12 @@ pub(super) fn python_tree(dir: &Path, bytes: u64) -> Result<()> {
     fs::create_dir_all(dir)?;
     let mut left = bytes;
     for (number, file) in files.iter().enumerate() {
-        let size = file.metadata()?.len();
-        if size < left {
+        let text = fs::read(file)?;
+        let size = text.len() as u64;
+        // bandit 1.9.4 cannot write SARIF for a finding after a form feed.
+        if size < left && !text.contains(&b'\x0c') {
             left -= size;
-            fs::copy(file, dir.join(format!("module_{number}.py")))?;
+            fs::write(dir.join(format!("module_{number}.py")), text)?;
         }
     }
     Ok(())

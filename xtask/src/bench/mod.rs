@@ -51,7 +51,7 @@ type Part = fn(&mut Bench) -> Result<()>;
 /// Measures everything that applies here.
 pub(crate) fn run() -> Result<ExitCode> {
     let ash = workspace::build_ash(true)?;
-    let target = ash.ancestors().nth(2).map(PathBuf::from).unwrap_or_default();
+    let target = workspace::target_dir();
     let lab = target.join("ash-bench");
     std::fs::create_dir_all(&lab)?;
     let backends = crate::parity::offered_backends(&ash)?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::{Site, Tally, stage};
-use crate::shell::Call;
+use crate::{shell::Call, workspace};
 
 /// A tool with one small package and no dependencies.
 const SMALL: &str = "zizmor";
@@ -26,8 +26,7 @@ fn second(site: &Site) -> Result<bool> {
 }
 
 fn from_nothing(site: &Site) -> Result<bool> {
-    let dir =
-        site.ash.ancestors().nth(2).unwrap_or_else(|| Path::new("/tmp")).join("ash-install-test");
+    let dir = workspace::target_dir().join("ash-install-test");
     if dir.exists() {
         std::fs::remove_dir_all(&dir)?;
     }

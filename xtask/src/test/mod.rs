@@ -135,7 +135,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 
     let mut site = None;
     stage(&mut tally, "scanners", || {
-        let found = prepare(&root)?;
+        let found = prepare()?;
         site = Some(found);
         Ok(true)
     });
@@ -171,9 +171,9 @@ fn with(site: &Site, call: Call) -> Call {
 }
 
 /// Installs the scanners where every user can read them, and asks which sandboxes work here.
-fn prepare(root: &Path) -> Result<Site> {
+fn prepare() -> Result<Site> {
     let ash = workspace::build_ash(false)?;
-    let tools = machine::test_tools_dir(ash.ancestors().nth(2).unwrap_or(root));
+    let tools = machine::test_tools_dir(&workspace::target_dir());
     std::fs::create_dir_all(&tools)?;
     let mut install = Call::new(&ash)
         .args(["dependencies", "install"])
