@@ -6,8 +6,7 @@
 //! semgrep is told not to look for a newer version of itself (98 seconds without a network) and to send nothing home. It asks git which
 //! files are tracked. In a user namespace, or run by another user, git calls the tree's ownership dubious and semgrep then drops
 //! `.gitignore`; `safe.directory` keeps the scan set the same everywhere, and the settings of a repository that would make git start a
-//! program are overruled. `.semgrepignore` files and `nosemgrep` comments are the tool's own business: the latter are reported as
-//! suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
+//! program are overruled. A `.semgrepignore` of the tree is not obeyed; `nosemgrep` comments are, and reported as suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
 
 use std::{ffi::OsString, path::Path};
 
@@ -137,9 +136,15 @@ fn no_repository_above(site: &Site<'_>) -> Option<(String, OsString)> {
     Some(("GIT_CEILING_DIRECTORIES".to_owned(), above.as_os_str().to_owned()))
 }
 
+/// A name no file can have, for it is longer than a file system allows: a `.semgrepignore` of the scanned tree would take files out of the
+/// scan without a word, and so would a file of any name the tree could guess.
+fn impossible_file_name() -> String {
+    "no-semgrepignore".repeat(17)
+}
+
 fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
-    let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]);
+    let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]).args([format!("--x-semgrepignore-filename={}", impossible_file_name())]);
     call = call.args([joined("--config=", site.results.join("rules"))]);
     let online = options.text("config")?.unwrap_or("p/ci");
     match (site.offline, (site.variable)(RULES_CACHE).filter(|directory| !directory.is_empty())) {
@@ -214,7 +219,7 @@ mod tests {
     use crate::scanners::tests::{Tree, interpret, recorded, run};
 
     fn words(tree: &Tree) -> String {
-        tree.words(&run(&Semgrep, tree)[0])
+        tree.words(&run(&Semgrep, tree)[0]).replace(&impossible_file_name(), "{IMPOSSIBLE}")
     }
 
     #[test]
@@ -223,11 +228,17 @@ mod tests {
         tree.offline = true;
         assert_eq!(
             words(&tree),
-            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --config={results}/rules --exclude=.venv --exclude=venv \
+            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --x-semgrepignore-filename={IMPOSSIBLE} --config={results}/rules --exclude=.venv --exclude=venv \
              --exclude=node_modules --exclude=.git --exclude=/.ash/ash_output --sarif --sarif-output={results}/results_sarif.sarif ."
         );
         tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());
         assert!(words(&tree).contains("--config={results}/rules --config=/var/rules --exclude"), "{}", words(&tree));
+    }
+
+    #[test]
+    fn no_file_of_the_tree_can_be_taken_for_an_ignore_file() {
+        assert!(impossible_file_name().len() > 255);
+        assert!(std::fs::symlink_metadata(std::env::temp_dir().join(impossible_file_name())).is_err());
     }
 
     #[test]
