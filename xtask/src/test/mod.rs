@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything CI checks, on whatever machine it runs.
 
 mod install;
+mod newer_bwrap;
 mod ordinary_user;
 mod tally;
 
@@ -63,13 +64,16 @@ struct Site {
     tools: PathBuf,
     /// The backends this machine offers: a test that cannot use one of them fails instead of being skipped.
     backends: String,
+    /// The directory of a bubblewrap that can overlay caches; empty: none.
+    newer_bwrap: PathBuf,
 }
 
 impl Site {
-    fn variables(&self) -> [(&'static str, String); 3] {
+    fn variables(&self) -> [(&'static str, String); 4] {
         [
             ("ASH_TOOLS_DIR", self.tools.display().to_string()),
             ("ASH_REQUIRE_BACKENDS", self.backends.clone()),
+            ("ASH_TEST_OVERLAY_BWRAP", self.newer_bwrap.display().to_string()),
             ("INSTA_UPDATE", "no".to_owned()),
         ]
     }
@@ -192,7 +196,12 @@ fn prepare() -> Result<Site> {
             .quiet()
             .run()?;
     }
-    Ok(Site { ash, tools, backends: offered_backends().join(",") })
+    let mut backends = offered_backends();
+    let newer_bwrap = newer_bwrap::directory(&tools).unwrap_or_default();
+    if newer_bwrap.is_absolute() && newer_bwrap::overlays(&newer_bwrap) {
+        backends.push("bwrap-overlay");
+    }
+    Ok(Site { ash, tools, backends: backends.join(","), newer_bwrap })
 }
 
 /// The sandboxes that work here, found out without ash: what it says about them is under test.
