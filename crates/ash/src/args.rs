@@ -15,14 +15,15 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  ash dependencies install           Install the scanners into ash's own directory
-  ash scan --sandbox auto            Scan the current directory, every scanner in the best sandbox here
+  ash dependencies install     Install the scanners into ash's own directory
+  ash scan --sandbox auto      Scan this directory, every scanner in the best sandbox here
   ash scan vendor/ --offline --sandbox auto
-  ash sandbox status                 What this machine can enforce
-  ash sandbox explain bandit         What bandit would be allowed, and the exact command line
+  ash sandbox status           What this machine can enforce
+  ash sandbox explain bandit   What bandit would be allowed, and the exact command line
 
-`ash` alone means `ash scan`. Exit codes: 0 clean, 1 incomplete or refused, 2 actionable findings (and usage errors),
-3 configuration does not load.";
+`ash` alone means `ash scan`.
+Exit codes: 0 clean, 1 incomplete or refused, 2 actionable findings (and usage errors),
+3 the configuration does not load.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -85,10 +86,10 @@ pub(crate) struct PlaceArgs {
 #[command(next_help_heading = "Scanners")]
 pub(crate) struct ChoiceArgs {
     /// Run only these (repeatable, commas allowed)
-    #[arg(long, value_name = "NAMES", env = "ASH_SCANNERS", value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, value_name = "NAMES", env = "ASH_SCANNERS", hide_env_values = true, value_delimiter = ',', action = ArgAction::Append)]
     pub(crate) scanners: Vec<String>,
     /// Do not run these; wins over --scanners
-    #[arg(long, value_name = "NAMES", env = "ASH_EXCLUDED_SCANNERS", value_delimiter = ',', action = ArgAction::Append)]
+    #[arg(long, value_name = "NAMES", env = "ASH_EXCLUDED_SCANNERS", hide_env_values = true, value_delimiter = ',', action = ArgAction::Append)]
     pub(crate) exclude_scanners: Vec<String>,
     /// Run scanners side by side, or one after the other
     #[arg(long, value_enum, default_value_t = Strategy::Parallel)]

@@ -75,7 +75,7 @@ pub(crate) fn explanation(explanation: &Explained) {
     );
     text += &format!("environment: {}\n", explanation.environment.join(" "));
     if !explanation.command.is_empty() {
-        text += &list("command", explanation.command.iter().cloned());
+        text += &list("command", by_option(&explanation.command).into_iter());
     }
     if let Some(profile) = &explanation.profile {
         text += &format!("profile:\n{}\n", indent(profile));
@@ -101,4 +101,35 @@ fn list(title: &str, items: impl Iterator<Item = String>) -> String {
 
 fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// A long command line, an option and its values on each line; what follows `--` stays together.
+fn by_option(command: &[String]) -> Vec<String> {
+    let end = command.iter().position(|word| word == "--").unwrap_or(command.len());
+    let mut lines: Vec<String> = Vec::new();
+    for (index, word) in command.iter().enumerate() {
+        match lines.last_mut() {
+            Some(line) if index > end || !word.starts_with("--") => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.clone()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_shown_an_option_a_line() {
+        let words = ["bwrap", "--proc", "/proc", "--ro-bind", "/a", "/b", "--", "tool", "--flag"];
+        let command: Vec<String> = words.map(str::to_owned).to_vec();
+        assert_eq!(
+            by_option(&command),
+            ["bwrap", "--proc /proc", "--ro-bind /a /b", "-- tool --flag"]
+        );
+    }
 }
