@@ -227,13 +227,9 @@ impl Confinement {
             stage: None,
             tool_depth: 1,
             grace_ms: GRACE_MS,
-        };
-        Ok(Prepared {
-            supervisor,
-            setup: vec![],
             cleanup: vec![],
-            evidence: SandboxEvidence::off(),
-        })
+        };
+        Ok(Prepared { supervisor, setup: vec![], evidence: SandboxEvidence::off() })
     }
 
     /// The state of every backend on this machine: those of `auto` first.

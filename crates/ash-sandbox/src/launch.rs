@@ -37,7 +37,7 @@ use crate::wire::{Applied, End, Rlimit, SupervisorSpec};
 /// A command that a backend has wrapped. Only this crate can make one.
 ///
 /// ```compile_fail
-/// let prepared = ash_sandbox::Prepared { supervisor: todo!(), setup: vec![], cleanup: vec![], evidence: todo!() };
+/// let prepared = ash_sandbox::Prepared { supervisor: todo!(), setup: vec![], evidence: todo!() };
 /// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
@@ -45,8 +45,6 @@ pub struct Prepared {
     pub(crate) supervisor: SupervisorSpec,
     /// What must exist before it starts, in order. Made by the launcher, mode 0700, never through a link.
     pub(crate) setup: Vec<Setup>,
-    /// Directories removed after the tree is gone, whatever happened.
-    pub(crate) cleanup: Vec<PathBuf>,
     /// What the backend was told to allow; the launcher adds what the stage measured.
     pub(crate) evidence: SandboxEvidence,
 }
@@ -210,9 +208,9 @@ impl Launcher {
         cancel: &Cancel,
         mut on_line: capture::OnLine<'_>,
     ) -> Result<Finished, LaunchError> {
-        let Prepared { supervisor, setup, cleanup, evidence } = prepared;
-        // Removes what was made also when making it fails half way.
-        let _cleanup = setup::Cleanup::new(cleanup);
+        let Prepared { supervisor, setup, evidence } = prepared;
+        // The supervisor removes them, unless it is never started, or dies.
+        let _cleanup = setup::Cleanup::new(supervisor.cleanup.iter().map(PathBuf::from).collect());
         if cancel.is_cancelled() {
             return Err(LaunchError::Cancelled);
         }

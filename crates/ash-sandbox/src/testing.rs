@@ -229,7 +229,7 @@ pub(crate) fn describe(prepared: &Prepared) -> String {
         Setup::Dir(path) => format!("mkdir {}", path.display()),
         Setup::Link { at, text } => format!("link {} -> {}", at.display(), text.display()),
     });
-    let cleanup = prepared.cleanup.iter().map(|path| format!("remove {}", path.display()));
+    let cleanup = supervisor.cleanup.iter().map(|path| format!("remove {}", path.display()));
     parts.push(format!("# before and after\n{}", join(setup.chain(cleanup))));
     parts.join("\n\n")
 }

@@ -204,13 +204,9 @@ impl Launcher {
             stage: None,
             tool_depth: 1,
             grace_ms: 10_000,
-        };
-        let prepared = Prepared {
-            supervisor,
-            setup: vec![],
             cleanup: vec![],
-            evidence: SandboxEvidence::off(),
         };
+        let prepared = Prepared { supervisor, setup: vec![], evidence: SandboxEvidence::off() };
         self.run_with(prepared, Stdio::Capture(captures), timeout, cancel, Some(on_line))
     }
 }

@@ -40,6 +40,9 @@ pub(crate) struct SupervisorSpec {
     pub(crate) tool_depth: u32,
     /// Milliseconds between SIGTERM and SIGKILL.
     pub(crate) grace_ms: u64,
+    /// Directories to remove once the tree is gone, also when ash is gone by then.
+    #[serde(default, with = "text::list")]
+    pub(crate) cleanup: Vec<OsString>,
 }
 
 /// ash → supervisor, any time later.

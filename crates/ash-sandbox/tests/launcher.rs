@@ -167,7 +167,8 @@ mod linux {
         let finished = lab.run(&["/usr/bin/yes"], captures, Some(60_000)).unwrap();
         assert!(finished.overflowed && !finished.timed_out, "{finished:?}");
         assert_eq!((finished.exit, finished.stdout.bytes.len()), (Exit::Signal(9), 1000));
-        assert!(finished.stdout.total < 210_000_000);
+        // What a busy machine reads before the kill arrives.
+        assert!(finished.stdout.total < 500_000_000);
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();

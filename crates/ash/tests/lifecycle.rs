@@ -155,9 +155,18 @@ fn timeout_kills(backend: &'static str) -> Result<(), Failed> {
 
 fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(), Failed> {
     let lab = Lab::new();
+    let temporary = lab.path("temporary");
+    fs::create_dir(&temporary).unwrap();
     let mut running =
-        sandboxed(&lab, backend, &[], &with_daemon(&lab, "trap '' INT TERM HUP; sleep 80")).start();
+        sandboxed(&lab, backend, &[], &with_daemon(&lab, "trap '' INT TERM HUP; sleep 80"))
+            .env("TMPDIR", &temporary)
+            .start();
     wait_for_beats(&lab, &mut running)?;
+    // Only bwrap makes everything private by mounts.
+    let private = private_directories(&lab);
+    check("there are private directories", backend == "bwrap" || !private.is_empty(), || {
+        format!("{private:?}")
+    })?;
     running.signal(signal);
     let left = daemon_lives(&lab);
     let began = Instant::now();
@@ -168,7 +177,31 @@ fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(),
         began.elapsed() < Duration::from_secs(20) && !outcome.timed_out,
         || outcome.describe(),
     )?;
-    check("the end is not mistaken for success", outcome.code != Some(0), || outcome.describe())
+    check("the end is not mistaken for success", outcome.code != Some(0), || outcome.describe())?;
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while !private_directories(&lab).is_empty() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let left = private_directories(&lab);
+    check("no private directory is left", left.is_empty(), || format!("{left:?}"))
+}
+
+/// What ash made for the command alone: in its temporary directory, and caches in the results.
+fn private_directories(lab: &Lab) -> Vec<OsString> {
+    let names = |directory| {
+        fs::read_dir(directory)
+            .unwrap()
+            .flatten()
+            .map(|entry| entry.file_name())
+            .collect::<Vec<_>>()
+    };
+    let mut private = names(lab.path("temporary"));
+    private.extend(
+        names(lab.results())
+            .into_iter()
+            .filter(|name| name.to_string_lossy().starts_with(".sandbox-cache-")),
+    );
+    private
 }
 
 fn daemons_end(backend: &'static str) -> Result<(), Failed> {

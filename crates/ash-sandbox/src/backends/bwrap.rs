@@ -52,9 +52,9 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
             stage: Some(stage(wrap, environment)),
             tool_depth: TOOL_DEPTH,
             grace_ms: GRACE_MS,
+            cleanup: private.iter().map(|private| private.root.clone().into()).collect(),
         },
         setup: private.iter().flat_map(PrivateCaches::setup).collect(),
-        cleanup: private.iter().map(|private| private.root.clone()).collect(),
         evidence,
     }
 }

@@ -56,8 +56,8 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     private.redirect(&mut environment);
     environment.sort();
     setup.extend(private.setup());
-    let mut cleanup = vec![private.root.clone()];
-    cleanup.extend(stand_in.then(|| wrap.scratch.to_owned()));
+    let mut cleanup = vec![private.root.clone().into_os_string()];
+    cleanup.extend(stand_in.then(|| wrap.scratch.into()));
     let tier = if wrap.abilities.tier == Tier::NamespacesLandlock {
         Tier::NamespacesLandlock
     } else {
@@ -88,9 +88,9 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
             }),
             tool_depth: TOOL_DEPTH,
             grace_ms: GRACE_MS,
+            cleanup,
         },
         setup,
-        cleanup,
         evidence,
     })
 }

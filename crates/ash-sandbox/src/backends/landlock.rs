@@ -58,9 +58,9 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
             }),
             tool_depth: TOOL_DEPTH,
             grace_ms: GRACE_MS,
+            cleanup: vec![wrap.scratch.into(), private.root.into()],
         },
         setup,
-        cleanup: vec![wrap.scratch.to_owned(), private.root],
         evidence,
     }
 }

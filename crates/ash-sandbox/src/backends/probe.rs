@@ -240,13 +240,9 @@ impl Probe<'_> {
             stage: None,
             tool_depth: 1,
             grace_ms: 1000,
-        };
-        self.run(Prepared {
-            supervisor,
-            setup: vec![],
             cleanup: vec![],
-            evidence: SandboxEvidence::off(),
-        })
+        };
+        self.run(Prepared { supervisor, setup: vec![], evidence: SandboxEvidence::off() })
     }
 
     fn run(&self, prepared: Prepared) -> Result<Finished, LaunchError> {

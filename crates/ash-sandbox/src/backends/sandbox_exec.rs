@@ -99,9 +99,9 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
             }),
             tool_depth: TOOL_DEPTH,
             grace_ms: GRACE_MS,
+            cleanup: vec![wrap.scratch.into(), private.root.into()],
         },
         setup,
-        cleanup: vec![wrap.scratch.to_owned(), private.root],
         evidence,
     })
 }

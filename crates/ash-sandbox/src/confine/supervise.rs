@@ -9,6 +9,7 @@
 )]
 
 use std::{
+    ffi::OsString,
     io::{self, Read as _},
     os::{
         fd::{AsFd as _, OwnedFd},
@@ -17,6 +18,7 @@ use std::{
             process::{CommandExt as _, ExitStatusExt as _},
         },
     },
+    path::Path,
     process::{Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
@@ -124,11 +126,12 @@ impl Setup {
                     grace,
                     deadline: None,
                 };
-                supervisor.run()
+                supervisor.run(&spec.cleanup)
             }
             Err(reason) => {
                 // What was started before something failed must not stay.
                 tree::end_all(None);
+                remove(&spec.cleanup);
                 drop(send(&mut self.ash, &SupervisorReport::CannotStart { reason }));
                 FAILED
             }
@@ -194,13 +197,14 @@ enum Over {
 }
 
 impl Supervisor {
-    fn run(mut self) -> i32 {
+    fn run(mut self, cleanup: &[OsString]) -> i32 {
         let ended = match self.watch() {
             Over::Ended(status) => Some(status),
             Over::Kill => None,
         };
         let (killed, late) = tree::end_all(Some(self.child));
         self.read_stage();
+        remove(cleanup);
         let status = ended.or(late);
         let leftovers = if ended.is_some() { killed } else { killed.saturating_sub(1) };
         let end = status.map_or(End::Signal(Signal::KILL.as_raw()), end_of);
@@ -305,6 +309,13 @@ impl Supervisor {
                 return;
             }
         }
+    }
+}
+
+/// Removes the private directories of the command. What fails here is tried again, and told, by ash, if that is still there.
+fn remove(directories: &[OsString]) {
+    for directory in directories {
+        drop(crate::launch::remove_tree(Path::new(directory)));
     }
 }
 

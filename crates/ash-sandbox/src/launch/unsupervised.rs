@@ -274,6 +274,7 @@ mod tests {
             stage: None,
             tool_depth: 1,
             grace_ms: 100,
+            cleanup: vec![],
         };
         let request = Request { stdio: Stdio::Capture(captures), timeout, cancel };
         run(Path::new("/"), &spec, &request, &mut None).unwrap()

@@ -176,12 +176,14 @@ def attempt(name, act):
     except OSError as error: print(name, errno.errorcode[error.errno])
 attempt('chmod', lambda: os.chmod(path, 0o777))
 attempt('utime', lambda: os.utime(path, (1, 1)))
-attempt('chown', lambda: os.chown(path, os.getuid(), os.getgid()))
+attempt('chown to root', lambda: os.chown(path, 0, 0))
+attempt('chown', lambda: os.chown(path, 0, 1))
 attempt('setxattr', lambda: os.setxattr(path, 'user.x', b'x'))
 "
     );
     let before = file.metadata().unwrap();
-    lab.python(&attack).printed("chmod ok\nutime ok\nchown EPERM\nsetxattr ENOTSUP");
+    lab.python(&attack)
+        .printed("chmod ok\nutime ok\nchown to root ok\nchown EPERM\nsetxattr ENOTSUP");
     let after = file.metadata().unwrap();
     assert_eq!(
         (after.mode(), after.mtime(), after.ctime(), after.ctime_nsec()),

@@ -13,6 +13,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("two_thousand_processes_that_ignore_sigterm_are_gone", bomb),
         trial("processes_that_keep_forking_are_caught_up_with", forking),
         trial("killing_ash_ends_the_tree_within_a_second", killed_launcher),
+        trial("killing_ash_removes_the_private_directories_too", cleanup),
         trial("sigterm_to_the_supervisor_ends_the_tree_first", supervisor_terminated),
         trial("killing_the_supervisor_kills_the_tool", supervisor_killed),
         trial("stop_asks_first_and_kills_after_the_grace_period", stop),
@@ -104,6 +105,21 @@ fn killed_launcher(lab: &Lab) {
     launcher.wait().unwrap();
     eventually("the tree ends", || !is_alive(&mark));
     assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+}
+
+fn cleanup(lab: &Lab) {
+    let private = lab.outside.join("private");
+    std::fs::create_dir_all(private.join("home/deep")).unwrap();
+    let mark = mark(lab);
+    let mut spec = lab.spec(lab.stage(&marked(STUBBORN, &mark)));
+    spec["cleanup"] = json!([private, lab.outside.join("never made")]);
+    let mut launcher = driver(&spec).spawn().unwrap();
+    eventually("the tool starts", || lab.work.join("up").exists());
+    assert!(private.exists(), "control");
+    launcher.kill().unwrap();
+    launcher.wait().unwrap();
+    eventually("the directory goes", || !private.exists());
+    assert!(!is_alive(&mark) && lab.outside.join("file").exists());
 }
 
 fn supervisor_terminated(lab: &Lab) {
