@@ -16,7 +16,7 @@ use ash_model::{
     source::SourceReader,
     tool::{Cwd, Program, ToolCall},
 };
-use ash_sandbox::{BackendId, Command, Grants, Ground, Policy, testing::Machine};
+use ash_sandbox::{BackendId, Grants, Ground, Policy, testing::Machine};
 use ash_scanners::{Install, Plan, SCANNERS, Scanner, Site};
 
 const SOURCE: &str = "home/me/src/repo";
@@ -238,8 +238,7 @@ impl Case<'_> {
         let shown = self.calls().into_iter().map(|call| {
             let program = locate(self.machine, &call.program);
             let policy = self.policy(&call, &program);
-            let command = Command { program, args: call.args };
-            self.machine.show(backend, overlay, &policy, &command).unwrap()
+            self.machine.show(backend, overlay, &policy, &program).unwrap()
         });
         shown.collect::<Vec<_>>().join("\n\n")
     }

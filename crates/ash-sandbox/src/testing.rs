@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Everything a backend makes of a policy for a command, as text. With `overlay`, as where caches can be writable and thrown away.
+    /// Everything a backend makes of a policy for a program, as text. With `overlay`, as where caches can be writable and thrown away.
     ///
     /// # Errors
     /// When the backend cannot express it.
@@ -123,13 +123,10 @@ impl Machine {
         id: BackendId,
         overlay: bool,
         policy: &Policy,
-        command: &Command,
+        program: &Path,
     ) -> Result<String, WrapError> {
         let policy = self.cut_policy(policy.clone());
-        let command = Command {
-            program: self.cut(&command.program),
-            args: command.args.iter().map(|argument| self.cut_text(argument)).collect(),
-        };
+        let command = Command { program: self.cut(program), args: vec![] };
         let abilities = Abilities {
             program: "/usr/bin/backend".into(),
             version: None,
@@ -154,9 +151,7 @@ impl Machine {
                 trust_roots: None,
             },
         )?;
-        let words: Vec<String> =
-            command.argv().iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Ok(format!("# tool\n{}\n\n{}", words.join("\n"), describe(&prepared)))
+        Ok(format!("# {}\n\n{}", command.program.display(), describe(&prepared)))
     }
 
     /// A path of the machine as it would be spelled there.
