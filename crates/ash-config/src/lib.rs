@@ -5,6 +5,7 @@ mod build;
 mod checkout;
 mod discover;
 mod documents;
+pub mod edit;
 mod environment;
 mod error;
 mod formats;

@@ -1,0 +1,26 @@
+//! Edits configuration texts in place: comments, order and everything not asked for stay as they are.
+//!
+//! An edit is worked out on the places of keys and values in the text, and then proved: the new text is read again, must mean exactly
+//! what was asked for, and must hold every comment of the old one. An edit that cannot be proved is refused.
+
+mod change;
+mod defaults;
+mod duplicates;
+mod editor;
+mod file;
+mod lint;
+mod path;
+mod syntax;
+mod update;
+mod wizard;
+mod write;
+
+pub use defaults::default_text;
+pub use file::{ConfigFile, FileError, Original};
+pub use lint::{Fixed, Level, Lint, LintFinding, Remedy, fix, lint};
+pub use update::{UpdateError, update};
+pub use wizard::{Question, QuestionKind, questions};
+pub use write::to_yaml;
+
+#[cfg(test)]
+mod tests;
