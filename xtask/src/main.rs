@@ -1,6 +1,7 @@
 //! `cargo xtask COMMAND`: what developers and CI run. The product never runs any of it.
 
 mod bench;
+mod generate;
 mod kernels;
 mod machine;
 mod parity;
@@ -18,6 +19,7 @@ const HELP: &str = "\
 cargo xtask scan [DIR]              build ash, install the scanners, scan DIR or examples/vulnerable-app in a sandbox
 cargo xtask test                    everything CI checks; ends with `N passed, N failed`
 cargo xtask parity DIR [--ash PATH] scan DIR without and with each sandbox and compare the findings
+cargo xtask gen [--check]           write the pages that are made from the code, or say which are out of date
 cargo xtask bench                   measure what ash costs, as ratios from one run
 cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--quick]
                                     boot Debian's kernels in qemu and try the sandbox on each";
@@ -40,6 +42,8 @@ fn run(words: &[&str]) -> Result<ExitCode> {
         ["parity", dir, "--ash", ash] | ["parity", "--ash", ash, dir] => {
             parity::run(dir, Some(ash))
         }
+        ["gen"] => generate::run(false),
+        ["gen", "--check"] => generate::run(true),
         ["bench"] => bench::run(),
         ["kernels", rest @ ..] => kernels::run(rest),
         [] | ["help" | "--help" | "-h"] => {

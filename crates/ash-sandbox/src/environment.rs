@@ -50,6 +50,36 @@ const NEVER: &[&str] = &[
 /// Never: they make the loader run somebody's code in every program, ash's last stage included.
 const NEVER_PREFIXES: &[&str] = &["LD_", "DYLD_"];
 
+/// One rule on the variables of a sandboxed command, for documentation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VariableRule {
+    /// Which variables, in words.
+    pub which: &'static str,
+    /// Their names, or parts of names.
+    pub names: &'static [&'static str],
+    /// What happens to them.
+    pub then: &'static str,
+}
+
+/// The rules on variables, in words, with the lists that are really used. A later rule wins over an earlier one.
+pub fn variable_rules() -> [VariableRule; 8] {
+    let rule = |which, names, then| VariableRule { which, names, then };
+    [
+        rule("every other variable", &[], "dropped"),
+        rule("these names", NAMES, "passed"),
+        rule("names with these beginnings", PREFIXES, "passed"),
+        rule("certificates", CERTIFICATES, "passed, and what they name is readable"),
+        rule("proxies", PROXIES, "passed where there is a network"),
+        rule(
+            "names that contain one of these, in any letter case, and values with a URL that holds a user name or password",
+            CREDENTIALS,
+            "dropped, unless the scanner declares that exact name",
+        ),
+        rule("these names, also when declared", NEVER, "dropped"),
+        rule("names with these beginnings, also when declared", NEVER_PREFIXES, "dropped"),
+    ]
+}
+
 /// What decides on a variable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowlist<'a> {

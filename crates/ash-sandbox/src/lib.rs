@@ -27,6 +27,7 @@ mod wire;
 
 pub use backends::{BackendId, BackendStatus, Command, WrapError};
 pub use confinement::{Chosen, Confinement, Mode, ParseModeError, PrepareError, Refusal};
+pub use environment::{VariableRule, variable_rules};
 pub use explain::{Explanation, explain};
 pub use launch::{
     Cancel, Captures, Finished, LaunchError, Launcher, Prepared, Stdio, exec_unconfined,
