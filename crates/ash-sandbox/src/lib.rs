@@ -9,6 +9,50 @@
 //!
 //! Every backend ends in the same stage of the binary itself, `ash __confine`, started through a small supervisor; see [`confine`].
 //! A program that uses this library must call [`confine::intercept`] first thing in `main`.
+//!
+//! ```standalone_crate
+//! use ash_sandbox::{
+//!     Cancel, Captures, Command, Confinement, Grants, Ground, Launcher, Mode, Policy, Requirements,
+//!     ResultsDir, Site, Stdio,
+//! };
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     ash_sandbox::confine::intercept();
+//!
+//!     let source = std::fs::canonicalize("src")?;
+//!     let results = ResultsDir::fresh(&std::env::temp_dir())?;
+//!     let launcher = Launcher::new()?;
+//!     let site = Site::gather(std::env::vars_os().collect(), launcher.executable(), &[]);
+//!     let confinement = match Confinement::choose(Mode::Auto, &site, &launcher) {
+//!         Ok(chosen) => chosen.confinement,
+//!         // No sandbox works here, so nothing runs.
+//!         Err(refusal) => return Ok(println!("{refusal}")),
+//!     };
+//!
+//!     let command = Command {
+//!         program: "/bin/sh".into(),
+//!         args: ["-c", "cat lib.rs | head -1; touch lib.rs || echo no"].map(Into::into).to_vec(),
+//!     };
+//!     let ground = Ground {
+//!         cwd: source.clone(),
+//!         source,
+//!         output: None,
+//!         targets: vec![],
+//!         results: results.path().to_owned(),
+//!     };
+//!     let (needs, grants) = (Requirements::NONE, Grants::default());
+//!     let policy =
+//!         Policy::resolve("me", &needs, &site, &ground, &grants, &command.program, &[])?;
+//!     let prepared = confinement.prepare(&policy, &command)?;
+//!     let stdio = Stdio::Capture(Captures::default());
+//!     let finished = launcher.run(prepared, stdio, None, &Cancel::new())?;
+//!     assert!(finished.stdout.text().starts_with("//! Runs a command"));
+//!     assert!(finished.stdout.text().ends_with("no\n"));
+//!     Ok(results.discard()?)
+//! }
+//! ```
+//!
+//! Two programs in `examples/` do the same with their own arguments: `run_confined` and `print_plan`.
 
 mod backends;
 pub mod confine;
@@ -25,6 +69,12 @@ pub mod testing;
 mod trusted;
 mod wire;
 
+pub use ash_model::{
+    evidence::SandboxEvidence,
+    notice::Notice,
+    requirements::Requirements,
+    tool::{Captured, Exit},
+};
 pub use backends::{BackendId, BackendStatus, Command, WrapError};
 pub use confinement::{Chosen, Confinement, Mode, ParseModeError, PrepareError, Refusal};
 pub use environment::{VariableRule, variable_rules};

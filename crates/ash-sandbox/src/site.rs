@@ -33,7 +33,7 @@ const SYSTEM: &[&str] = &[
     "/usr/local",
 ];
 
-/// Secrets of the host that live in readable system directories. Only uid 0 can read them, so only then they must be hidden.
+/// Secrets of the host that live in readable system directories, hidden from uid 0 whatever their modes say.
 const HOST_SECRETS: &[&str] = &[
     "/etc/shadow",
     "/etc/shadow-",
@@ -125,7 +125,7 @@ pub struct Site {
     pub(crate) temporaries: [PathBuf; 3],
     /// The list of name servers, as spelled.
     pub(crate) resolver: PathBuf,
-    /// Existing host secrets, when run as uid 0.
+    /// Existing host secrets that this user could read.
     pub(crate) secrets: Vec<PathBuf>,
     /// Existing kernel controls to write-protect.
     pub(crate) proc_controls: Vec<PathBuf>,
@@ -164,7 +164,7 @@ impl Site {
             lookups: LOOKUPS.iter().map(PathBuf::from).collect(),
             temporaries: TEMPORARIES.map(PathBuf::from),
             resolver: RESOLVER.into(),
-            secrets: if uid == 0 { host_secrets() } else { vec![] },
+            secrets: host_secrets(uid),
             proc_controls: existing(PROC_CONTROLS),
             scanned: vec![],
             sockets: sockets(&variables, uid),
@@ -324,21 +324,53 @@ fn existing(paths: &[&str]) -> Vec<PathBuf> {
     paths.iter().map(PathBuf::from).filter(|path| path.exists()).collect()
 }
 
-fn host_secrets() -> Vec<PathBuf> {
-    let mut secrets = existing(HOST_SECRETS);
-    let keys = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
-    secrets.extend(keys.filter(|path| is_host_key(path)));
+/// What of `/etc` this user can read and not everybody: no scanner has a use for it. For uid 0 the well-known places as well, whatever
+/// their modes.
+fn host_secrets(uid: u32) -> Vec<PathBuf> {
+    let mut secrets = not_for_everybody(Path::new("/etc"));
+    if uid == 0 {
+        secrets.extend(existing(HOST_SECRETS));
+    }
     // A link is judged by what it shows.
     let mut real: Vec<PathBuf> =
         secrets.iter().filter_map(|path| fs::canonicalize(path).ok()).collect();
     real.sort();
     real.dedup();
+    // What lies in a hidden directory is hidden with it.
+    let hidden = real.clone();
+    real.retain(|path| {
+        !path.ancestors().skip(1).any(|dir| hidden.iter().any(|other| other == dir))
+    });
     real
 }
 
-fn is_host_key(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.starts_with(b"ssh_host_") && name.ends_with(b"_key")
+/// Entries looked at below `/etc`; a real one has a few thousand.
+const MOST_ENTRIES: usize = 100_000;
+
+fn not_for_everybody(root: &Path) -> Vec<PathBuf> {
+    use std::os::unix::fs::MetadataExt;
+    const READ_BY_OTHERS: u32 = 0o004;
+    const ENTERED_BY_OTHERS: u32 = 0o005;
+    let readable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::READ_OK).is_ok();
+    let mut found = vec![];
+    let mut pending = vec![root.to_owned()];
+    let mut seen = 0;
+    while let Some(dir) = pending.pop() {
+        for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
+            seen += 1;
+            // Links are judged where they lead; devices and sockets are nothing to read.
+            let Ok(meta) = entry.metadata() else { continue };
+            let path = entry.path();
+            let needed = if meta.is_dir() { ENTERED_BY_OTHERS } else { READ_BY_OTHERS };
+            let open_to_all = meta.mode() & needed == needed;
+            if (meta.is_dir() || meta.is_file()) && !open_to_all && readable(&path) {
+                found.push(path);
+            } else if meta.is_dir() && open_to_all && seen < MOST_ENTRIES {
+                pending.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// One line of `/etc/passwd`.
@@ -454,9 +486,32 @@ mod tests {
     }
 
     #[test]
-    fn host_secrets_are_hidden_only_from_uid_0() {
-        let site = site(&[]);
-        assert_eq!(site.secrets.is_empty(), site.uid != 0 || host_secrets().is_empty());
+    fn what_is_not_for_everybody_is_a_secret_and_the_rest_is_not() {
+        use std::os::unix::fs::PermissionsExt;
+        let etc = tempfile::tempdir().unwrap();
+        let put = |name: &str, mode: u32| {
+            let path = etc.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "x").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        put("hosts", 0o644);
+        put("sub/open", 0o644);
+        let (key, group) = (put("sub/key.pem", 0o600), put("group", 0o640));
+        put("private/inside", 0o644);
+        let private = etc.path().join("private");
+        fs::set_permissions(&private, fs::Permissions::from_mode(0o750)).unwrap();
+        let mut found = not_for_everybody(etc.path());
+        found.sort();
+        assert_eq!(found, [group, private, key]);
+    }
+
+    #[test]
+    fn the_shadow_file_is_hidden_from_whoever_could_read_it() {
+        let shadow = Path::new("/etc/shadow");
+        let is_readable = fs::read(shadow).is_ok();
+        assert_eq!(site(&[]).secrets.iter().any(|path| path == shadow), is_readable);
     }
 
     #[test]

@@ -217,6 +217,8 @@ pub(crate) struct ProbeFindings {
     /// Those of [`ProbeTask::writable`] in which none could.
     #[serde(with = "text::list")]
     pub(crate) refused: Vec<OsString>,
+    /// Whether the memory of PID 1 could be opened for writing: a reaper without restrictions could be taken over.
+    pub(crate) first_process: bool,
     /// Whether a Unix socket could be made.
     pub(crate) unix_socket: bool,
     /// Whether a stream socketpair could be made: it must.
@@ -235,6 +237,9 @@ impl ProbeFindings {
         }
         if let Some(path) = self.refused.first() {
             return Some(format!("`{}` cannot be written inside", shown(path)));
+        }
+        if self.first_process {
+            return Some("the memory of PID 1 can be written inside".to_owned());
         }
         if self.unix_socket {
             return Some("a Unix socket can be made inside".to_owned());

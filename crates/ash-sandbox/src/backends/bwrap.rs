@@ -14,8 +14,8 @@ use crate::{
     wire::{LandlockSpec, Sockets, StageSpec, SupervisorSpec},
 };
 
-/// supervisor → bwrap → its reaper (PID 1 inside) → the stage, which stays → the tool.
-const TOOL_DEPTH: u32 = 4;
+/// supervisor → bwrap → the stage (PID 1 inside), which stays → the tool.
+const TOOL_DEPTH: u32 = 3;
 pub(crate) const GRACE_MS: u64 = 10_000;
 /// A directory that hides something needs no room.
 const NO_ROOM: u64 = 4096;
@@ -117,7 +117,9 @@ fn argv(wrap: &Wrap<'_>) -> Vec<OsString> {
     if wrap.abilities.disable_userns {
         args.words(&["--disable-userns"]);
     }
-    args.words(&["--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+    // The last stage is PID 1 and reaps. bubblewrap's own reaper would be a process of the same user without seccomp and Landlock, and a
+    // tool could write itself into it through `/proc/1/mem` where no Landlock stands in between.
+    args.words(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
     args.words(&["--proc", "/proc", "--dev", "/dev"]);
     for control in wrap.proc_controls {
         args.mount("--ro-bind", control, control);

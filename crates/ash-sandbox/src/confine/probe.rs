@@ -31,6 +31,7 @@ fn attempt(task: &ProbeTask) -> ProbeFindings {
         read: pick(&task.unreadable, &|path| std::fs::read(path).is_ok()),
         wrote: pick(&task.unwritable, &makes),
         refused: pick(&task.writable, &|path| !makes(path)),
+        first_process: OpenOptions::new().write(true).open("/proc/1/mem").is_ok(),
         unix_socket: rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).is_ok(),
         socketpair: rustix::net::socketpair(
             AddressFamily::UNIX,

