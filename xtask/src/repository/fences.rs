@@ -26,11 +26,13 @@ const FENCE_OF_ASH: &str = "#![deny(clippy::disallowed_methods, clippy::disallow
 const UNFENCED: &[&str] = &["ash-sandbox", "ash-testkit"];
 
 fn product_files() -> Vec<PathBuf> {
-    // Integration tests start the programs they test; they are no part of the product.
+    // Integration tests start the programs they test, examples are whole programs of others; neither is part of the product.
     rust_files("crates")
         .into_iter()
         .filter(|path| {
-            !path.components().any(|part| part.as_os_str() == "tests")
+            !path
+                .components()
+                .any(|part| ["tests", "examples"].iter().any(|dir| part.as_os_str() == *dir))
                 && !path.starts_with("crates/ash-testkit")
         })
         .collect()
