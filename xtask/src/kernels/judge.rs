@@ -39,6 +39,12 @@ impl Verdicts {
     }
 }
 
+/// What root is known to reach: danger, backend, and the Landlock ABI that ends it. A gap that closes earlier is a failure too.
+const DANGER_GAPS: &[(&str, &str, u64)] = &[
+    // Without a namespace of processes only Landlock's scopes keep signals in, and root's processes share a user.
+    ("process", "landlock", 6),
+];
+
 /// Judges every step of one situation.
 pub(super) fn judge(line: &Line, situation: &Situation, steps: &[Step], verdicts: &mut Verdicts) {
     for step in steps.iter().filter(|step| step.situation == situation.name) {
@@ -164,7 +170,10 @@ impl Bench<'_> {
             let words: Vec<&str> = cell.split(' ').collect();
             let [name, backend, outcome] = words.as_slice() else { continue };
             cells += 1;
-            let wanted = if *backend == "off" { "reached" } else { "refused" };
+            let gap = DANGER_GAPS.iter().any(|&(danger, on, until)| {
+                danger == *name && on == *backend && self.line.landlock_abi < until
+            });
+            let wanted = if *backend == "off" || gap { "reached" } else { "refused" };
             verdicts.check(*outcome == wanted, || {
                 self.name(&format!("{name} in {backend}: {outcome}"))
             });
@@ -275,6 +284,8 @@ mod tests {
     fn a_danger_without_a_control_is_a_failure() {
         let good = "@danger clock off reached\n  STARTED\n@danger clock bwrap refused\n";
         assert_eq!(judged(step("dangers", 0, good)).passed, 3);
+        let known = "@danger process off reached\n@danger process landlock reached\n";
+        assert_eq!(judged(step("dangers", 0, known)).passed, 3);
         let bad = "@danger clock off refused\n@danger clock bwrap not-started\n@danger clock landlock reached\n";
         assert_eq!(judged(step("dangers", 0, bad)).failed.len(), 3);
         assert_eq!(judged(step("dangers", 0, "")).failed.len(), 1);

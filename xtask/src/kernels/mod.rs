@@ -24,14 +24,17 @@ use crate::{shell::say, workspace};
 /// Seconds after which a machine is stopped: an emulated one needs minutes for every attack in every backend.
 const LIMIT: u32 = 5400;
 
+/// Steps that take minutes where the processor is emulated: root's attempts on the whole machine, and the test programs.
+const LONG_STEPS: &[&str] = &["dangers", "works", "lifecycle", "hostile"];
+
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     arch: Arch,
     /// Names of kernels and situations; all of a kind where none of that kind is named.
     only: Vec<String>,
-    /// Leaves the long test programs out.
-    quick: bool,
+    /// The long steps to run.
+    tests: Vec<String>,
 }
 
 /// Runs everything that the words ask for.
@@ -39,7 +42,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
     let options = parse(words)?;
     let arch = options.arch;
     debian::prepare(arch)?;
-    let target = workspace::root().join("target/kernels");
+    let target = workspace::target_dir().join("kernels");
     let dir = target.join(arch.name());
     fs::create_dir_all(dir.join("packages"))?;
     let base = target.join("programs");
@@ -60,11 +63,11 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
             |situation: &situations::Situation| options.wants(situation.name, &situation_names());
         for (words, group) in situations::boots(wanted) {
             let names: Vec<&str> = group.iter().map(|situation| situation.name).collect();
-            let amount = if options.quick { "little" } else { "all" };
             let words = format!(
-                "{words} ash.programs={} ash.situations={} ash.amount={amount}",
+                "{words} ash.programs={} ash.situations={} ash.steps={}",
                 base.display(),
-                names.join(",")
+                names.join(","),
+                options.tests.join(",")
             );
             let log = dir.join(format!("console-{}-{}.log", line.name, names.join("-")));
             say(&format!(
@@ -119,8 +122,11 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
 }
 
 fn parse(words: &[&str]) -> Result<Options> {
-    let mut options =
-        Options { arch: Arch::host().unwrap_or(Arch::Amd64), only: Vec::new(), quick: false };
+    let mut options = Options {
+        arch: Arch::host().unwrap_or(Arch::Amd64),
+        only: Vec::new(),
+        tests: LONG_STEPS.iter().map(ToString::to_string).collect(),
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
@@ -137,9 +143,20 @@ fn parse(words: &[&str]) -> Result<Options> {
                 }
                 options.only.push(name.to_owned());
             }
-            "--quick" => options.quick = true,
+            "--tests" => {
+                let names = words.next().with_context(|| {
+                    format!("`--tests` wants some of {}, or `none`", LONG_STEPS.join(","))
+                })?;
+                options.tests =
+                    names.split(',').filter(|name| *name != "none").map(str::to_owned).collect();
+                if let Some(name) =
+                    options.tests.iter().find(|name| !LONG_STEPS.contains(&name.as_str()))
+                {
+                    bail!("no tests `{name}`: use some of {}, or `none`", LONG_STEPS.join(","));
+                }
+            }
             other => bail!(
-                "unknown word `{other}`: `cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--quick]`"
+                "unknown word `{other}`: `cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES]`"
             ),
         }
     }
@@ -201,6 +218,9 @@ mod tests {
         assert!(options.wants("6.12", &line_names()) && !options.wants("6.1", &line_names()));
         assert!(options.wants("apparmor", &situation_names()));
         assert!(!options.wants("default", &situation_names()));
+        assert_eq!(parse(&["--tests", "none"]).unwrap().tests, Vec::<String>::new());
+        assert_eq!(parse(&["--tests", "works,hostile"]).unwrap().tests, ["works", "hostile"]);
+        assert!(parse(&["--tests", "nothing"]).is_err());
         assert!(parse(&["--only", "5.10"]).unwrap_err().to_string().contains("6.12"));
     }
 }

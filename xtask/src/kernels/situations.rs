@@ -47,7 +47,8 @@ pub(super) const SITUATIONS: &[Situation] = &[
     USUAL,
     Situation {
         name: "no-userns-clone",
-        bwrap: (true, false),
+        // Root is exempt, but ash gives root's privileges up before it starts bubblewrap.
+        bwrap: (false, false),
         names: &["kernel.unprivileged_userns_clone"],
         ..USUAL
     },
@@ -118,7 +119,7 @@ mod tests {
             (situation.auto(user), situation.auto_without_firejail(user))
         };
         assert_eq!(auto("default", "user"), (Some("bwrap"), Some("bwrap")));
-        assert_eq!(auto("no-userns-clone", "root"), (Some("bwrap"), Some("bwrap")));
+        assert_eq!(auto("no-userns-clone", "root"), (Some("firejail"), Some("landlock")));
         assert_eq!(auto("no-userns-clone", "user"), (Some("firejail"), Some("landlock")));
         assert_eq!(auto("nothing", "user"), (None, None));
     }
