@@ -10,6 +10,7 @@ mod publish;
 mod run;
 pub mod scan;
 pub mod select;
+mod steered;
 pub mod suppress;
 #[cfg(test)]
 mod testing;

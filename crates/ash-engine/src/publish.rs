@@ -9,9 +9,12 @@ use ash_sandbox::{Mode, ReadLimits, ResultsDir};
 
 use crate::scan::Request;
 
+/// The file that holds everything; its presence means the scan is whole.
+const RESULTS: &str = "ash_aggregated_results.json";
+
 /// What earlier scans left and this one replaces. A result file that exists is always of the latest scan, and whole.
 const STALE: [&str; 8] = [
-    "ash_aggregated_results.json",
+    RESULTS,
     "ash-scan-set-files-list.txt",
     "ash-ignore-report.txt",
     "ash.log",
@@ -46,24 +49,47 @@ impl PublishError {
     }
 }
 
+/// Written into every output directory: what lies beside it is ash's to remove.
+const MARKER: &str = ".ash-output";
+
 /// Checks the output directory, makes it, and removes what an earlier scan left in it. Returns its absolute path.
 pub(crate) fn prepare(request: &Request) -> Result<PathBuf, PublishError> {
     let output = request.output.clone();
-    if request.mode != Mode::Off {
-        ash_sandbox::refuse_output(&request.source, &output)
-            .map_err(|refused| PublishError::Refused(refused.to_string()))?;
+    let linked = ash_sandbox::refuse_output(&request.source, &output).err();
+    // Without a sandbox the output goes where the operator sends it, through links too. Nobody sent it to the default place: there a
+    // link is the scanned tree's.
+    if let Some(refused) = &linked
+        && (request.mode != Mode::Off || request.output_is_default)
+    {
+        return Err(PublishError::Refused(refused.to_string()));
     }
     std::fs::create_dir_all(&output).map_err(|error| PublishError::write(&output, &error))?;
     let directory = ResultsDir::open_operators(&output)
         .map_err(|error| PublishError::write(&output, &error))?;
-    for name in STALE {
-        let relative =
-            RelPath::new(name).map_err(|error| PublishError::write(&output.join(name), &error))?;
+    let is_ours = request.output_is_default
+        || [MARKER, RESULTS].iter().any(|name| output.join(name).is_file());
+    let stale = match (is_ours, &linked) {
+        (true, None) => &STALE[..],
+        // A directory of somebody's reports is not emptied; a result of an earlier scan must not be taken for this one's.
+        _ => &[RESULTS][..],
+    };
+    for name in stale {
+        let relative = relative(&output, name)?;
         directory
             .remove(&relative)
             .map_err(|error| PublishError::write(&output.join(name), &error))?;
     }
+    directory
+        .write_file(
+            &relative(&output, MARKER)?,
+            b"ash writes its results here, and removes those of the scan before.\n",
+        )
+        .map_err(|error| PublishError::write(&output.join(MARKER), &error))?;
     Ok(output)
+}
+
+fn relative(output: &Path, name: &str) -> Result<RelPath, PublishError> {
+    RelPath::new(name).map_err(|error| PublishError::write(&output.join(name), &error))
 }
 
 /// Writes every report; the aggregated results last, so that their presence means the scan is whole.

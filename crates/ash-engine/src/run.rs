@@ -215,6 +215,10 @@ impl Run<'_> {
             .map_err(|error| Stop::error(error.to_string()))?;
         let results = ResultsDir::create(self.shared.output, &name)
             .map_err(|error| Stop::refused(refused_results(self.shared.output, &name, &error)))?;
+        // What lies here already was not written by this run, and would be read as if it were.
+        results
+            .clear()
+            .map_err(|error| Stop::error(format!("cannot empty the results directory: {error}")))?;
         RelPath::new("source")
             .map_err(|error| error.to_string())
             .and_then(|name| results.make_dir(&name).map_err(|error| error.to_string()))

@@ -37,6 +37,8 @@ pub struct Request {
     pub source: PathBuf,
     /// Where results go.
     pub output: PathBuf,
+    /// The operator did not name it: it is where a scanned tree can expect it.
+    pub output_is_default: bool,
     /// The resolved settings.
     pub settings: Settings,
     /// What loading the settings had to say.
@@ -126,6 +128,7 @@ pub fn scan(
     let mut notices = request.notices.clone();
     notices.extend(unknown.iter().map(|name| unknown_scanner(name)));
     notices.extend(crate::suppress::expiring(&request.settings));
+    notices.extend(crate::steered::by_config(&request.settings));
     let (confinement, passed_over) = choose(request, launcher, &selected);
     notices.extend(passed_over);
     let ignore_paths: Vec<String> =
@@ -134,6 +137,7 @@ pub fn scan(
     let set = ash_intake::scan_set(&walk).map_err(|error| {
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
+    notices.extend(crate::steered::by_ignore_files(&set));
     notices.extend(set.notices.iter().cloned());
     notices.extend(set.unread.iter().map(|unread| {
         Notice::new(format!("`{}`", unread.path), format!("not scanned: {}", unread.reason))

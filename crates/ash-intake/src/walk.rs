@@ -42,6 +42,8 @@ pub struct ScanSet {
     pub notices: Vec<Notice>,
     /// Ignore files that were, with their text; at most 4 MiB of it.
     pub ignore_files: Vec<(RelPath, String)>,
+    /// Files and directories (not what is in those) that ignore files of the tree or the operator's patterns left out.
+    pub left_out: u64,
 }
 
 /// Text of ignore files kept for the report by each worker.
@@ -91,6 +93,7 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
         set.unread.extend(part.unread);
         set.notices.extend(part.notices);
         set.ignore_files.extend(part.ignore_files);
+        set.left_out += part.left_out;
     }
     set.files.sort_unstable_by(in_order);
     set.unread.sort_unstable();
@@ -195,7 +198,11 @@ impl Shared<'_> {
             let keep = match self.builtin.decide(&path, &name, kind.is_dir()) {
                 Decision::Skip => false,
                 Decision::Keep => true,
-                Decision::Ask => !rules.ignore(&path, kind.is_dir()),
+                Decision::Ask => {
+                    let ignored = rules.ignore(&path, kind.is_dir());
+                    set.left_out += u64::from(ignored && (kind.is_dir() || kind.is_file()));
+                    !ignored
+                }
             };
             if !keep {
                 continue;

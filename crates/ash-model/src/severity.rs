@@ -98,8 +98,8 @@ impl Level {
     }
 }
 
-/// The least severity that fails a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+/// The least severity that fails a scan. Ordered from the strictest, `All`, to the most lenient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Threshold {
     /// Everything, `Info` included.

@@ -1,5 +1,7 @@
 //! What was typed; nothing is done here.
 
+pub(crate) mod config;
+
 use std::{ffi::OsString, path::PathBuf};
 
 use ash_sandbox::Mode;
@@ -35,6 +37,9 @@ pub(crate) enum Command {
     /// Install the scanners
     #[command(subcommand)]
     Dependencies(DependenciesCommand),
+    /// Write, show, check and change the configuration
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
 }
 
 const SCAN_EXAMPLES: &str = "\
@@ -299,7 +304,7 @@ pub(crate) enum DependenciesCommand {
 }
 
 /// The words that can stand first. Anything else first means `ash scan`.
-const COMMANDS: [&str; 3] = ["scan", "sandbox", "dependencies"];
+const COMMANDS: [&str; 4] = ["scan", "sandbox", "dependencies", "config"];
 
 /// Puts `scan` in front where it was left out: `ash`, `ash --offline`, `ash DIR`.
 pub(crate) fn with_default_command(mut words: Vec<OsString>) -> Vec<OsString> {

@@ -136,6 +136,9 @@ fn no_repository_above(site: &Site<'_>) -> Option<(String, OsString)> {
     Some(("GIT_CEILING_DIRECTORIES".to_owned(), above.as_os_str().to_owned()))
 }
 
+/// semgrep gives up a rule on a file after five seconds of the clock: on a busy machine that is now this file and now that one.
+const SECONDS_A_RULE_AND_FILE: u32 = 30;
+
 /// A name no file can have, for it is longer than a file system allows: a `.semgrepignore` of the scanned tree would take files out of the
 /// scan without a word, and so would a file of any name the tree could guess.
 fn impossible_file_name() -> String {
@@ -144,7 +147,7 @@ fn impossible_file_name() -> String {
 
 fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
-    let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]).args([format!("--x-semgrepignore-filename={}", impossible_file_name())]);
+    let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]).args([format!("--timeout={SECONDS_A_RULE_AND_FILE}"), format!("--x-semgrepignore-filename={}", impossible_file_name())]);
     call = call.args([joined("--config=", site.results.join("rules"))]);
     let online = options.text("config")?.unwrap_or("p/ci");
     match (site.offline, (site.variable)(RULES_CACHE).filter(|directory| !directory.is_empty())) {
@@ -228,7 +231,7 @@ mod tests {
         tree.offline = true;
         assert_eq!(
             words(&tree),
-            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --x-semgrepignore-filename={IMPOSSIBLE} --config={results}/rules --exclude=.venv --exclude=venv \
+            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --timeout=30 --x-semgrepignore-filename={IMPOSSIBLE} --config={results}/rules --exclude=.venv --exclude=venv \
              --exclude=node_modules --exclude=.git --exclude=/.ash/ash_output --sarif --sarif-output={results}/results_sarif.sarif ."
         );
         tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod config;
 mod dependencies;
 pub(crate) mod explain;
 mod run;
@@ -25,5 +26,6 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Comma
         Command::Dependencies(DependenciesCommand::Install { tool, quiet, json }) => {
             dependencies::install(&tool, quiet, json, environment)
         }
+        Command::Config(command) => config::config(&command, environment),
     }
 }

@@ -32,6 +32,7 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
     };
     let (output, moved) =
         if output == source { (default_output(&source), true) } else { (output, false) };
+    let output_is_default = output == default_output(&source);
     let gate = Gate {
         on_findings: wanted(args.gate.fail_on_findings, args.gate.no_fail_on_findings)
             .unwrap_or(settings.fail_on_findings),
@@ -57,6 +58,7 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
         environment: environment.all().to_vec(),
         source,
         output,
+        output_is_default,
         settings,
         notices,
         mode,

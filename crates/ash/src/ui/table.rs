@@ -60,7 +60,7 @@ fn meaning(verdict: &Verdict, summary: &Summary) -> &'static str {
         Verdict::Clean { .. } if !summary.incomplete.is_empty() => {
             "incomplete, which does not fail this scan"
         }
-        Verdict::Clean { tolerated: 0 } => "complete and clean",
+        Verdict::Clean { tolerated: 0 } => "complete, nothing actionable",
         Verdict::Clean { .. } => "findings do not fail this scan",
     }
 }

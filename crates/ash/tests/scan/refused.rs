@@ -115,3 +115,61 @@ fn an_output_directory_that_a_committed_link_leads_elsewhere_is_refused() {
     );
     assert!(lab.path("host/ash/ash_aggregated_results.json").exists());
 }
+
+#[test]
+fn a_link_in_the_place_of_the_default_output_is_refused_in_every_mode_and_nothing_behind_it_is_touched()
+ {
+    for sandbox in ["off", "landlock"] {
+        let lab = Lab::new();
+        lab.bandit();
+        std::fs::create_dir_all(lab.path("host/reports")).unwrap();
+        std::fs::write(lab.path("host/reports/thesis.txt"), "years of work").unwrap();
+        std::fs::create_dir(lab.path("source/.ash")).unwrap();
+        std::os::unix::fs::symlink(lab.path("host"), lab.path("source/.ash/ash_output")).unwrap();
+        let scanned = lab
+            .ash(&["scan", "--scanners", "bandit", "--offline", "--sandbox", sandbox])
+            .output()
+            .unwrap();
+        assert_eq!(scanned.status.code(), Some(1), "{sandbox}");
+        assert!(String::from_utf8_lossy(&scanned.stderr).contains("is a symlink"), "{sandbox}");
+        assert_eq!(
+            std::fs::read_to_string(lab.path("host/reports/thesis.txt")).unwrap(),
+            "years of work",
+            "{sandbox}"
+        );
+        assert_eq!(
+            std::fs::read_dir(lab.path("host")).unwrap().count(),
+            1,
+            "{sandbox}: something was written behind the link"
+        );
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_an_output_directory_is_not_emptied() {
+    let lab = Lab::new();
+    lab.bandit();
+    std::fs::create_dir_all(lab.path("out/reports")).unwrap();
+    std::fs::write(lab.path("out/reports/thesis.txt"), "years of work").unwrap();
+    assert_eq!(lab.scan(&["--scanners", "bandit"]).code, Some(2));
+    assert!(lab.path("out/reports/thesis.txt").exists());
+    std::fs::write(lab.path("out/reports/ash.old"), "an earlier scan's").unwrap();
+    lab.scan(&["--scanners", "bandit"]);
+    assert!(!lab.path("out/reports/ash.old").exists(), "by now it is ash's own");
+}
+
+#[test]
+fn results_that_were_there_before_are_not_read_as_the_tools() {
+    for sandbox in ["off", "landlock"] {
+        let lab = Lab::new();
+        let planted = lab.path("out/scanners/bandit/source");
+        std::fs::create_dir_all(&planted).unwrap();
+        let clean = r#"{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"Bandit"}},"results":[]}],"errors":[],"results":[],"metrics":{}}"#;
+        for name in ["bandit.sarif", "bandit.json"] {
+            std::fs::write(planted.join(name), clean).unwrap();
+        }
+        lab.tool("bandit", "exit 0");
+        let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", sandbox]);
+        assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "ERROR"), "{sandbox}");
+    }
+}

@@ -109,3 +109,29 @@ fn quiet_prints_nothing_and_returns_the_same_code() {
     let scanned = lab.scan(&["--scanners", "bandit", "--quiet"]);
     assert_eq!((scanned.code, scanned.stdout.as_str(), scanned.stderr.as_str()), (Some(2), "", ""));
 }
+
+#[test]
+fn what_the_tree_takes_out_of_the_scan_is_said() {
+    let lab = Lab::new();
+    lab.bandit();
+    std::fs::write(lab.path("source/.gitignore"), "secret.py\n").unwrap();
+    std::fs::write(lab.path("source/secret.py"), "x = 1\n").unwrap();
+    std::fs::create_dir_all(lab.path("source/.ash")).unwrap();
+    std::fs::write(
+        lab.path("source/.ash/.ash.yaml"),
+        "fail_on_findings: false\nglobal_settings:\n  severity_threshold: CRITICAL\n",
+    )
+    .unwrap();
+    let scanned = lab.scan(&["--scanners", "bandit"]);
+    assert_eq!(scanned.code, Some(0), "{}", scanned.stderr);
+    assert!(
+        scanned.stdout.contains("the threshold is CRITICAL, findings do not fail the scan"),
+        "{}",
+        scanned.stdout
+    );
+    assert!(
+        scanned.stdout.contains("left out of the scan set by ignore files"),
+        "{}",
+        scanned.stdout
+    );
+}
