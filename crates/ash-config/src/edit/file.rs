@@ -56,6 +56,8 @@ pub struct ConfigFile {
 pub struct Original {
     /// Its text.
     pub text: String,
+    /// When it was last written.
+    pub modified: Option<std::time::SystemTime>,
     stamp: Stamp,
 }
 
@@ -118,7 +120,7 @@ impl ConfigFile {
         }
         let text = String::from_utf8(bytes)
             .map_err(|error| content(ReadError::NotUtf8(error.utf8_error().valid_up_to())))?;
-        Ok(Original { text, stamp: Stamp::of(&metadata) })
+        Ok(Original { text, modified: metadata.modified().ok(), stamp: Stamp::of(&metadata) })
     }
 
     /// Replaces what was read by a new text, all at once.

@@ -22,5 +22,10 @@ pub use update::{UpdateError, update};
 pub use wizard::{Question, QuestionKind, questions};
 pub use write::to_yaml;
 
+/// The configurations a scan of a directory finds, the one it uses first.
+pub fn discovered(root: &std::path::Path) -> Vec<std::path::PathBuf> {
+    crate::discover::candidates(root)
+}
+
 #[cfg(test)]
 mod tests;
