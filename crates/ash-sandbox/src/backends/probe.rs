@@ -127,7 +127,10 @@ impl Probe<'_> {
                 Trouble::Filter(reason) => {
                     format!("firejail cannot apply the Unix-socket filter: {reason}")
                 }
-                other => format!("firejail does not confine here: {}", other.words()),
+                other => {
+                    let reason = other.words();
+                    format!("firejail does not confine here: {reason}{}", insistence(reason))
+                }
             })?;
         abilities.warnings.push(
             "firejail is a setuid program and hides less of the file system than bwrap".to_owned(),
@@ -312,7 +315,9 @@ impl From<LaunchError> for Trouble {
 fn bwrap_reason(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Filter(reason) => format!("bwrap cannot apply the Unix-socket filter: {reason}"),
-        Trouble::Other(reason) => format!("bwrap does not confine here: {reason}"),
+        Trouble::Other(reason) => {
+            format!("bwrap does not confine here: {reason}{}", insistence(reason))
+        }
         Trouble::Start(words) if words.contains("RTM_NEWADDR") => format!(
             "bwrap cannot start ({words}): it may make a network namespace but not set up its loopback; an AppArmor or SELinux rule, or the container this runs in, restricts user namespaces. {USER_NAMESPACES}"
         ),
@@ -322,7 +327,16 @@ fn bwrap_reason(trouble: &Trouble) -> String {
     }
 }
 
-const USER_NAMESPACES: &str = "On Ubuntu 23.10 and later (kernel.apparmor_restrict_unprivileged_userns=1) install bubblewrap from the distribution; if `bwrap --unshare-all --ro-bind / / true` still fails, add an AppArmor profile that grants `userns` to /usr/bin/bwrap, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`. Elsewhere look at kernel.unprivileged_userns_clone and user.max_user_namespaces; in a container, use `--sandbox landlock` or `--mode container`";
+/// Where namespaces alone serve ordinary users, root is refused: uid 0 owns more than they hide.
+fn insistence(reason: &str) -> &'static str {
+    if reason.contains("no Landlock") {
+        "; for root ash insists on Landlock: run it as an ordinary user, or boot with `landlock` in `lsm=`"
+    } else {
+        ""
+    }
+}
+
+const USER_NAMESPACES: &str = "On Ubuntu 23.10 and later (kernel.apparmor_restrict_unprivileged_userns=1) install bubblewrap from the distribution; if `bwrap --unshare-all --ro-bind / / true` still fails, add an AppArmor profile that grants `userns` to /usr/bin/bwrap, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`. Elsewhere run `sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`; in a container, use `--sandbox landlock` or `--mode container`";
 
 fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())
@@ -406,6 +420,21 @@ mod tests {
         ] {
             assert!(reason.contains(part), "{part}: {reason}");
         }
+    }
+
+    #[test]
+    fn the_switches_against_user_namespaces_are_named_as_something_to_type() {
+        let reason = bwrap_reason(&Trouble::Start(
+            "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)".to_owned(),
+        ));
+        let typed = "`sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`";
+        assert!(reason.contains(typed), "{reason}");
+    }
+
+    #[test]
+    fn root_without_landlock_learns_both_ways_out() {
+        let reason = bwrap_reason(&Trouble::Other("this kernel has no Landlock".to_owned()));
+        assert!(reason.contains("as an ordinary user") && reason.contains("lsm="), "{reason}");
     }
 
     #[test]
