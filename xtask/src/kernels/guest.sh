@@ -97,9 +97,10 @@ END
 bring_about() {
   required=bwrap,firejail,landlock
   refuses_namespaces=no
+  refuses_root=no
   case $1 in
     default) ;;
-    no-landlock) required=bwrap,firejail ;;
+    no-landlock) required=bwrap,firejail; refuses_root=yes ;;
     no-userns-clone) sysctl -q -w kernel.unprivileged_userns_clone=0; refuses_namespaces=user; required=firejail,landlock ;;
     no-userns-max) sysctl -q -w user.max_user_namespaces=0; refuses_namespaces=all; required=firejail,landlock ;;
     apparmor) profile >/tmp/profile; apparmor_parser -a /tmp/profile; required=firejail,landlock ;;
@@ -121,7 +122,7 @@ most_namespaces=$(cat /proc/sys/user/max_user_namespaces)
 wants() { case ",$(word ash.steps)," in *",$1,"*) return 0 ;; *) return 1 ;; esac }
 for situation in $(word ash.situations | tr ',' ' '); do
   bring_about "$situation"
-  for user in root user; do
+  for user in $(word ash.users | tr ',' ' '); do
     step $user status status $user
     step $user smoke-auto smoke $user auto
     for backend in bwrap firejail landlock; do
@@ -132,7 +133,9 @@ for situation in $(word ash.situations | tr ',' ' '); do
       step $user status-without-firejail status $user
       show firejail
     fi
+    # Without a backend there is nothing to try.
     [ "$situation" != nothing ] || continue
+    [ "$refuses_root-$user" != yes-root ] || continue
     # Where the kernel refuses the namespaces that an attack wants, nothing shows that the sandbox would have.
     without=
     case $refuses_namespaces-$user in
@@ -141,7 +144,7 @@ for situation in $(word ash.situations | tr ',' ' '); do
     if [ $user = root ] && wants dangers; then step root dangers dangers; fi
     if wants works; then step $user works program $user works; fi
     if wants lifecycle; then step $user lifecycle program $user lifecycle; fi
-    if wants hostile; then step $user hostile program $user hostile $without $(word ash.filter); fi
+    if wants hostile; then step $user hostile program $user hostile $without $(word ash.filter | tr , " "); fi
   done
   undo "$situation"
 done

@@ -28,6 +28,31 @@ const PACKAGES: &[&str] = &[
     "python3",
 ];
 
+/// What every Debian has, named for the foreign architecture: nothing is configured there, so nothing comes along by itself.
+const ESSENTIAL: &[&str] = &[
+    "base-files",
+    "base-passwd",
+    "bash",
+    "bsdutils",
+    "coreutils",
+    "dash",
+    "debianutils",
+    "diffutils",
+    "findutils",
+    "grep",
+    "gzip",
+    "hostname",
+    "libc-bin",
+    "login",
+    "mount",
+    "ncurses-base",
+    "passwd",
+    "perl-base",
+    "sed",
+    "tar",
+    "util-linux",
+];
+
 /// Large, but sparse: attacks fill it, and a boot throws all of it away.
 const ROOT_SIZE: &str = "8G";
 
@@ -52,7 +77,10 @@ const DANGERS: &str = include_str!("dangers.sh");
 /// Makes an ext4 image of a Debian root, or finds the one made before.
 pub(super) fn root(arch: Arch, dir: &Path) -> Result<PathBuf> {
     let image = dir.join("root.img");
-    let recipe = format!("{} {} {ROOT_SIZE} 1\n", arch.name(), PACKAGES.join(","));
+    let native = Arch::host() == Some(arch);
+    let packages =
+        if native { PACKAGES.join(",") } else { [ESSENTIAL, PACKAGES].concat().join(",") };
+    let recipe = format!("{} {packages} {ROOT_SIZE}\n", arch.name());
     let stamp = dir.join("root.recipe");
     if image.exists() && fs::read_to_string(&stamp).is_ok_and(|made| made == recipe) {
         return Ok(image);
@@ -64,10 +92,10 @@ pub(super) fn root(arch: Arch, dir: &Path) -> Result<PathBuf> {
     let mut call = Call::new("mmdebstrap")
         .args(["--quiet", "--format=tar"])
         .arg(format!("--architectures={}", arch.name()))
-        .arg(format!("--include={}", PACKAGES.join(",")))
+        .arg(format!("--include={packages}"))
         .arg("--dpkgopt=path-exclude=/usr/share/doc/*")
         .arg("--dpkgopt=path-exclude=/usr/share/locale/*");
-    call = if Arch::host() == Some(arch) {
+    call = if native {
         call.arg("--variant=minbase")
     } else {
         // No maintainer script runs, so none needs an emulator; `prepare_by_hand` does what they would have done.
@@ -102,10 +130,8 @@ fn prepare_by_hand(tree: &Path) -> Result<()> {
     )?;
     append("etc/group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n", "tester:x:1000:\n")?;
     append("etc/shadow", "root:*:19000:0:99999:7:::\n", "tester:*:19000:0:99999:7:::\n")?;
-    fs::write(tree.join("etc/hostname"), "lab\n")?;
-    fs::write(tree.join("etc/hosts"), "127.0.0.1 localhost\n::1 localhost\n")?;
-    fs::write(tree.join("root/.bashrc"), "# root's own\n")?;
-    let script = "cd \"$1\"; install -d -m 0700 -o 1000 -g 1000 home/tester; chmod 0640 etc/shadow; chmod 0600 root/.bashrc; chmod 0700 root; mkdir -p proc sys dev run tmp; chmod 1777 tmp";
+    append("etc/hosts", "127.0.0.1 localhost\n", "::1 localhost\n")?;
+    let script = "cd \"$1\"; echo lab >etc/hostname; mkdir -p root; echo 'umask 022' >root/.bashrc; [ -e bin/sh ] || ln -s dash bin/sh; install -d -m 0700 -o 1000 -g 1000 home/tester; chmod 0640 etc/shadow; chmod 0600 root/.bashrc; chmod 0700 root; mkdir -p proc sys dev run tmp; chmod 1777 tmp";
     Call::new("sh").args(["-ec", script, "sh"]).arg(tree).quiet().run()
 }
 

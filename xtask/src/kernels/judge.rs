@@ -114,7 +114,7 @@ impl Bench<'_> {
     fn remedies(&self, backend: &str) -> &'static [&'static str] {
         match backend {
             "bwrap" => self.situation.names,
-            "firejail" => &["install"],
+            "firejail" => self.situation.names_of_firejail,
             _ => &["lsm="],
         }
     }
@@ -271,8 +271,7 @@ mod tests {
 
     #[test]
     fn a_command_that_runs_where_no_backend_works_is_a_failure() {
-        let refusal =
-            "no sandbox: set `user.max_user_namespaces`, install firejail, boot with lsm=landlock";
+        let refusal = "no sandbox: set `user.max_user_namespaces`, install the package `firejail`, boot with lsm=landlock";
         assert_eq!(judged(step("smoke-auto", 125, refusal)).failed, Vec::<String>::new());
         assert!(
             !judged(step("smoke-auto", 0, "inside as 1000\nprint(1)\nwrote\n")).failed.is_empty()

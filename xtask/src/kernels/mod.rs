@@ -64,9 +64,10 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
         for (words, group) in situations::boots(wanted) {
             let names: Vec<&str> = group.iter().map(|situation| situation.name).collect();
             let words = format!(
-                "{words} ash.programs={} ash.situations={} ash.steps={}",
+                "{words} ash.programs={} ash.situations={} ash.users={} ash.steps={}",
                 base.display(),
                 names.join(","),
+                USERS.join(","),
                 options.tests.join(",")
             );
             let log = dir.join(format!("console-{}-{}.log", line.name, names.join("-")));

@@ -23,12 +23,14 @@ pub(super) struct Situation {
     pub(super) words: &'static str,
     /// Whether Landlock is there.
     pub(super) landlock: bool,
-    /// Whether bubblewrap works: as root, as an ordinary user.
+    /// Whether bubblewrap works: for root, for an ordinary user.
     bwrap: (bool, bool),
-    /// Whether firejail is installed.
-    firejail: bool,
+    /// Whether firejail works: for root, for an ordinary user.
+    firejail: (bool, bool),
     /// What the reason against bubblewrap has to name, so that its reader knows what to do.
     pub(super) names: &'static [&'static str],
+    /// What the reason against firejail has to name.
+    pub(super) names_of_firejail: &'static [&'static str],
 }
 
 const NO_LANDLOCK: &str = "lsm=capability,yama,apparmor";
@@ -38,8 +40,9 @@ const USUAL: Situation = Situation {
     words: "",
     landlock: true,
     bwrap: (true, true),
-    firejail: true,
+    firejail: (true, true),
     names: &[],
+    names_of_firejail: &[],
 };
 
 /// Every situation. Those with the same words share one boot.
@@ -59,24 +62,34 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..USUAL
     },
     Situation { name: "apparmor", bwrap: (false, false), names: &["AppArmor", "bwrap"], ..USUAL },
-    Situation { name: "no-landlock", words: NO_LANDLOCK, landlock: false, ..USUAL },
+    Situation {
+        name: "no-landlock",
+        words: NO_LANDLOCK,
+        landlock: false,
+        // Root owns more than namespaces hide, so ash insists on Landlock.
+        bwrap: (false, true),
+        firejail: (false, true),
+        names: &["as an ordinary user", "lsm="],
+        names_of_firejail: &["as an ordinary user", "lsm="],
+    },
     Situation {
         name: "nothing",
         words: NO_LANDLOCK,
         landlock: false,
         bwrap: (false, false),
-        firejail: false,
+        firejail: (false, false),
         names: &["user.max_user_namespaces"],
+        names_of_firejail: &["install the package `firejail`"],
     },
 ];
 
 impl Situation {
     /// Whether a backend works for this user.
     pub(super) fn offers(&self, backend: &str, user: &str) -> bool {
+        let of = |(root, ordinary): (bool, bool)| if user == "root" { root } else { ordinary };
         match backend {
-            "bwrap" if user == "root" => self.bwrap.0,
-            "bwrap" => self.bwrap.1,
-            "firejail" => self.firejail,
+            "bwrap" => of(self.bwrap),
+            "firejail" => of(self.firejail),
             "landlock" => self.landlock,
             _ => false,
         }
@@ -89,7 +102,7 @@ impl Situation {
 
     /// What `auto` has to use where firejail is not installed.
     pub(super) fn auto_without_firejail(&self, user: &str) -> Option<&'static str> {
-        Situation { firejail: false, ..*self }.auto(user)
+        Situation { firejail: (false, false), ..*self }.auto(user)
     }
 }
 
@@ -121,6 +134,8 @@ mod tests {
         assert_eq!(auto("default", "user"), (Some("bwrap"), Some("bwrap")));
         assert_eq!(auto("no-userns-clone", "root"), (Some("firejail"), Some("landlock")));
         assert_eq!(auto("no-userns-clone", "user"), (Some("firejail"), Some("landlock")));
+        assert_eq!(auto("no-landlock", "user"), (Some("bwrap"), Some("bwrap")));
+        assert_eq!(auto("no-landlock", "root"), (None, None));
         assert_eq!(auto("nothing", "user"), (None, None));
     }
 
