@@ -96,15 +96,13 @@ END
 
 bring_about() {
   required=bwrap,firejail,landlock
-  refuses_namespaces=no
-  refuses_root=no
   case $1 in
     default) ;;
-    no-landlock) required=bwrap,firejail; refuses_root=yes ;;
-    no-userns-clone) sysctl -q -w kernel.unprivileged_userns_clone=0; refuses_namespaces=user; required=firejail,landlock ;;
-    no-userns-max) sysctl -q -w user.max_user_namespaces=0; refuses_namespaces=all; required=firejail,landlock ;;
+    no-landlock) required=bwrap,firejail ;;
+    no-userns-clone) sysctl -q -w kernel.unprivileged_userns_clone=0; required=firejail,landlock ;;
+    no-userns-max) sysctl -q -w user.max_user_namespaces=0; required=firejail,landlock ;;
     apparmor) profile >/tmp/profile; apparmor_parser -a /tmp/profile; required=firejail,landlock ;;
-    nothing) sysctl -q -w user.max_user_namespaces=0; hide firejail; refuses_namespaces=all; required= ;;
+    nothing) sysctl -q -w user.max_user_namespaces=0; hide firejail; required= ;;
     *) echo "@@ no situation $1" ;;
   esac
 }
@@ -133,18 +131,16 @@ for situation in $(word ash.situations | tr ',' ' '); do
       step $user status-without-firejail status $user
       show firejail
     fi
-    # Without a backend there is nothing to try.
-    [ "$situation" != nothing ] || continue
-    [ "$refuses_root-$user" != yes-root ] || continue
-    # Where the kernel refuses the namespaces that an attack wants, nothing shows that the sandbox would have.
-    without=
-    case $refuses_namespaces-$user in
-      all-* | user-user) without="--skip S01 --skip S02 --skip S05 --skip S06" ;;
+    # Where bubblewrap is refused, the other backends are what they are by default.
+    case $situation-$user in
+      default-* | no-landlock-user) ;;
+      *) continue ;;
     esac
     if [ $user = root ] && wants dangers; then step root dangers dangers; fi
     if wants works; then step $user works program $user works; fi
     if wants lifecycle; then step $user lifecycle program $user lifecycle; fi
-    if wants hostile; then step $user hostile program $user hostile $without $(word ash.filter | tr , " "); fi
+    if wants hostile; then step $user hostile program $user hostile; fi
+    if wants hostile-offline; then step $user hostile program $user hostile --skip ::online; fi
   done
   undo "$situation"
 done

@@ -25,13 +25,16 @@ use crate::{shell::say, workspace};
 const LIMIT: u32 = 5400;
 
 /// Steps that take minutes where the processor is emulated: root's attempts on the whole machine, and the test programs.
-const LONG_STEPS: &[&str] = &["dangers", "works", "lifecycle", "hostile"];
+const LONG_STEPS: &[&str] = &["dangers", "works", "lifecycle", "hostile", SHORTER_MATRIX];
+
+/// The matrix without its half in which a network is granted.
+const SHORTER_MATRIX: &str = "hostile-offline";
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     arch: Arch,
-    /// Names of kernels and situations; all of a kind where none of that kind is named.
+    /// Names of kernels, situations and users; all of a kind where none of that kind is named.
     only: Vec<String>,
     /// The long steps to run.
     tests: Vec<String>,
@@ -54,6 +57,8 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
     let root = image::root(arch, &dir)?;
     let programs = image::programs(&programs::build(arch, &base)?, &dir)?;
 
+    let users: Vec<&str> =
+        USERS.iter().copied().filter(|user| options.wants(user, USERS)).collect();
     let mut verdicts = Verdicts::default();
     let mut table = Vec::new();
     for line in LINES.iter().filter(|line| options.wants(line.name, &line_names())) {
@@ -67,7 +72,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
                 "{words} ash.programs={} ash.situations={} ash.users={} ash.steps={}",
                 base.display(),
                 names.join(","),
-                USERS.join(","),
+                users.join(","),
                 options.tests.join(",")
             );
             let log = dir.join(format!("console-{}-{}.log", line.name, names.join("-")));
@@ -98,7 +103,7 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
             }
             for situation in &group {
                 judge::judge(line, situation, &steps, &mut verdicts);
-                for user in USERS {
+                for user in &users {
                     if !steps
                         .iter()
                         .any(|step| step.situation == situation.name && step.user == *user)
@@ -126,7 +131,11 @@ fn parse(words: &[&str]) -> Result<Options> {
     let mut options = Options {
         arch: Arch::host().unwrap_or(Arch::Amd64),
         only: Vec::new(),
-        tests: LONG_STEPS.iter().map(ToString::to_string).collect(),
+        tests: LONG_STEPS
+            .iter()
+            .filter(|step| **step != SHORTER_MATRIX)
+            .map(ToString::to_string)
+            .collect(),
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -137,10 +146,10 @@ fn parse(words: &[&str]) -> Result<Options> {
                     .with_context(|| format!("no architecture `{name}`: use `amd64` or `arm64`"))?;
             }
             "--only" => {
-                let known = [line_names(), situation_names()].concat();
+                let known = [line_names(), situation_names(), USERS.to_vec()].concat();
                 let name = words.next().copied().unwrap_or_default();
                 if !known.contains(&name) {
-                    bail!("`--only` wants a kernel or a situation: {}", known.join(", "));
+                    bail!("`--only` wants a kernel, a situation or a user: {}", known.join(", "));
                 }
                 options.only.push(name.to_owned());
             }
