@@ -149,7 +149,10 @@ impl EvidenceDetails {
         };
         for (name, value) in &other.limits {
             // A limit that one spawn went without is a limit the scanner did not have.
-            self.limits.entry(name.clone()).and_modify(|mine| *mine = mine.zip(*value).map(|(a, b)| a.max(b))).or_insert(*value);
+            self.limits
+                .entry(name.clone())
+                .and_modify(|mine| *mine = mine.zip(*value).map(|(a, b)| a.max(b)))
+                .or_insert(*value);
         }
         self.swept += other.swept;
         self.spawns += other.spawns;
@@ -171,7 +174,12 @@ mod tests {
             mode: "auto".into(),
             backend: Some("bwrap".into()),
             tier,
-            details: Some(EvidenceDetails { network, spawns: 1, read_only: vec!["/usr".into()], ..EvidenceDetails::default() }),
+            details: Some(EvidenceDetails {
+                network,
+                spawns: 1,
+                read_only: vec!["/usr".into()],
+                ..EvidenceDetails::default()
+            }),
         }
     }
 
@@ -180,11 +188,17 @@ mod tests {
         let mut all = evidence(Tier::NamespacesLandlock, false);
         all.join(&evidence(Tier::Namespaces, true));
         let details = all.details.clone().unwrap();
-        assert_eq!((all.tier, details.network, details.spawns, details.read_only.len()), (Tier::Namespaces, true, 2, 1));
+        assert_eq!(
+            (all.tier, details.network, details.spawns, details.read_only.len()),
+            (Tier::Namespaces, true, 2, 1)
+        );
     }
 
     #[test]
     fn off_has_three_members_only() {
-        assert_eq!(serde_json::to_string(&SandboxEvidence::off()).unwrap(), r#"{"mode":"off","backend":null,"tier":"none"}"#);
+        assert_eq!(
+            serde_json::to_string(&SandboxEvidence::off()).unwrap(),
+            r#"{"mode":"off","backend":null,"tier":"none"}"#
+        );
     }
 }

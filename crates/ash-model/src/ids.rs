@@ -11,7 +11,9 @@ pub struct ScannerId(Cow<'static, str>);
 
 /// A text that cannot be a scanner's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a scanner name: lower-case letters, digits and single dashes, at most 64 characters, starting with a letter")]
+#[error(
+    "`{0}` is not a scanner name: lower-case letters, digits and single dashes, at most 64 characters, starting with a letter"
+)]
 pub struct InvalidScannerId(pub String);
 
 impl ScannerId {
@@ -30,7 +32,11 @@ impl ScannerId {
             && !name.ends_with('-')
             && !name.contains("--")
             && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
-        if ok { Ok(Self(Cow::Owned(name.to_owned()))) } else { Err(InvalidScannerId(name.to_owned())) }
+        if ok {
+            Ok(Self(Cow::Owned(name.to_owned())))
+        } else {
+            Err(InvalidScannerId(name.to_owned()))
+        }
     }
 
     /// The name itself.

@@ -32,8 +32,22 @@ pub enum InvalidRelPath {
 }
 
 /// RFC 3986 `pchar` and `/` stay; everything else is percent-encoded.
-const URI: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'[').add(b']').add(b'\\').add(b'^').add(b'`').add(b'{').add(b'|').add(b'}');
+const URI: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b']')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
 
 impl RelPath {
     /// Checks and normalises a path; `.` parts and doubled slashes are dropped.
@@ -52,7 +66,9 @@ impl RelPath {
                 Component::Normal(name) => clean.push(name),
                 Component::CurDir => {}
                 Component::ParentDir => return Err(InvalidRelPath::Parent(shown())),
-                Component::RootDir | Component::Prefix(_) => return Err(InvalidRelPath::Absolute(shown())),
+                Component::RootDir | Component::Prefix(_) => {
+                    return Err(InvalidRelPath::Absolute(shown()));
+                }
             }
         }
         if clean.as_os_str().is_empty() { Err(InvalidRelPath::Empty) } else { Ok(Self(clean)) }
@@ -166,6 +182,9 @@ mod tests {
 
     #[test]
     fn what_is_printed_cannot_drive_a_terminal() {
-        assert_eq!(printable(OsStr::new("\u{1b}[2J\u{202e}x\u{9b}")), "\\u{1b}[2J\\u{202e}x\\u{9b}");
+        assert_eq!(
+            printable(OsStr::new("\u{1b}[2J\u{202e}x\u{9b}")),
+            "\\u{1b}[2J\\u{202e}x\\u{9b}"
+        );
     }
 }

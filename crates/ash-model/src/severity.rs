@@ -61,7 +61,9 @@ impl Severity {
 }
 
 /// A SARIF 2.1.0 result level (§3.27.10).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// No level.
@@ -99,7 +101,9 @@ impl Level {
 }
 
 /// The least severity that fails a scan. Ordered from the strictest, `All`, to the most lenient.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Threshold {
     /// Everything, `Info` included.
@@ -144,7 +148,9 @@ impl Threshold {
 
     /// Reads the upper-case name; config values are case-sensitive.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::All, Self::Low, Self::Medium, Self::High, Self::Critical].into_iter().find(|t| t.name() == text)
+        [Self::All, Self::Low, Self::Medium, Self::High, Self::Critical]
+            .into_iter()
+            .find(|t| t.name() == text)
     }
 }
 
@@ -198,7 +204,11 @@ mod tests {
         ];
         for (threshold, least) in table {
             for severity in Severity::ALL {
-                assert_eq!(threshold.is_actionable(severity), severity >= least, "{threshold:?} {severity:?}");
+                assert_eq!(
+                    threshold.is_actionable(severity),
+                    severity >= least,
+                    "{threshold:?} {severity:?}"
+                );
             }
         }
     }

@@ -28,7 +28,16 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call with no arguments, started in the source, for which only exit code 0 is success.
     pub fn new(program: Program, log: &str) -> Self {
-        Self { program, args: vec![], cwd: Cwd::Source, env: vec![], inputs: vec![], outputs: vec![], accepts: vec![0], log: log.to_owned() }
+        Self {
+            program,
+            args: vec![],
+            cwd: Cwd::Source,
+            env: vec![],
+            inputs: vec![],
+            outputs: vec![],
+            accepts: vec![0],
+            log: log.to_owned(),
+        }
     }
 
     /// Appends arguments.
