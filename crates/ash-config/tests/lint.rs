@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ash_config::edit::{Level, Lint, LintFinding, Remedy, fix, lint};
+use proptest::prelude::*;
 
 const BEFORE: &str = include_str!("lint/before.yaml");
 const AFTER: &str = include_str!("lint/after.yaml");
@@ -180,4 +181,75 @@ fn a_huge_pile_of_mistakes_ends_in_time() {
     let done = fix(&text, &options(&[]), true, false);
     assert!(done.text.contains("# c599"));
     assert!(started.elapsed() < std::time::Duration::from_secs(60), "{:?}", started.elapsed());
+}
+
+/// Entries as people write them, right and wrong, each with its own comments.
+fn entries() -> impl Strategy<Value = String> {
+    const TOP: &[&str] = &[
+        "project_name: 7 # @\n",
+        "fail_on_finding: true # @\n",
+        "# @\nfail-on-findings: false\n",
+        "content_db_staleness: WARN # @\n",
+        "content_db_staleness: fail\n",
+        "build: # @\n  # @\n  a: [1]\n",
+        "ash_plugin_modules: x_ash_plugins # @\n",
+        "sandbox: {mode: Auto} # @\n",
+        "scanners:\n  # @\n  npm_audit: {enabled: true, extension: x} # @\n  bandit:\n    name: bandit # @\n    options: # @\n      confidence_level: ALL\n",
+        "converters: {ArchiveConverter: {enabled: true}}\n",
+        "unknown: [1, {a: 'x # y',\n  b: }] # @\n",
+        "mcp_resource_management:\n  # @\n  max_concurrent_scans: 3\n",
+    ];
+    const RULES: &[&str] = &[
+        "  - path: a/ # @\n    reason: |\n      x\n      # y\n",
+        "  - {path: b/, reason: z, expiration: 2020-1-1} # @\n",
+        "  # @\n  - expiration: '2020-01-01' # @\n    path: c # @\n    # @\n    reason: r\n",
+        "  -\n    path: docs\n    # @\n    reason: w # @\n    line_start: 4\n",
+        "  - path: d # @\n    reason: \"q\\nq\"\n    rule_id: 5\n",
+    ];
+    let pick = |from: &'static [&'static str]| {
+        prop::sample::subsequence(from, 0..=from.len()).prop_shuffle()
+    };
+    (pick(TOP), pick(RULES), pick(RULES), any::<bool>()).prop_map(|(top, first, second, crlf)| {
+        let mut text = top.concat();
+        if !first.is_empty() || !second.is_empty() {
+            text.push_str("global_settings: # @\n");
+            for (key, rules) in [("ignore_paths", first), ("suppressions", second)] {
+                text.push_str(&format!("  {key}:{}\n", if rules.is_empty() { " []" } else { "" }));
+                text.push_str(&rules.concat());
+            }
+        }
+        let mut number = 0;
+        let numbered = text.split('@').map(str::to_owned).reduce(|text, rest| {
+            number += 1;
+            format!("{text}c{number};{rest}")
+        });
+        let text = numbered.unwrap_or_default();
+        if crlf { text.replace('\n', "\r\n") } else { text }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_fix_is_made_and_every_comment_stays(text in entries()) {
+        let done = fix(&text, &options(&[]), true, true);
+        for number in 1..=text.matches("# c").count() {
+            prop_assert_eq!(done.text.matches(&format!("# c{number};")).count(), 1, "{}\n=>\n{}", text, done.text);
+        }
+        let can_be_fixed: Vec<&LintFinding> =
+            done.left.iter().filter(|finding| finding.remedy == Remedy::Fix).collect();
+        prop_assert!(can_be_fixed.is_empty(), "{can_be_fixed:#?}\n{text}\n=>\n{}", done.text);
+        prop_assert_eq!(done.text.contains("\r\n"), text.contains("\r\n"));
+        prop_assert!(!done.left.iter().any(|finding| finding.rule == "syntax"), "{}\n=>\n{}", text, done.text);
+    }
+
+    #[test]
+    fn any_text_is_linted_without_a_panic(text in "(scanners|sandbox|mode|suppressions|global_settings|path|reason|[-:#{}\\[\\],&*|>'\" \n\t\r\u{feff}\u{0}é]){0,30}") {
+        for name in [".ash.yaml", "ash.json", "ash.toml"] {
+            let options = Lint { file: Path::new(name), ..options(&[]) };
+            let done = fix(&text, &options, true, true);
+            prop_assert!(!done.left.is_empty() || !done.fixed.is_empty() || done.text == text);
+        }
+    }
 }
