@@ -31,6 +31,7 @@ pub struct Backends {
     /// Name to the reason why not, `None` when available.
     reasons: BTreeMap<String, Option<String>>,
     required: Vec<String>,
+    landlock_abi: u64,
 }
 
 /// What a test of one backend has to do.
@@ -47,7 +48,8 @@ pub enum Use {
 impl Backends {
     /// Asks the given `ash`. `ASH_REQUIRE_BACKENDS` is a comma-separated list of backends that must be available.
     pub fn of(ash: &Path) -> Self {
-        let mut reasons: BTreeMap<String, Option<String>> = status(ash, &PATH.into())
+        let listed = status(ash, &PATH.into());
+        let mut reasons: BTreeMap<String, Option<String>> = listed
             .iter()
             .map(|backend| {
                 (backend["name"].as_str().unwrap_or_default().to_owned(), reason(backend))
@@ -55,7 +57,16 @@ impl Backends {
             .collect();
         reasons.insert(BWRAP_OVERLAY.to_owned(), overlay_reason(ash));
         let required = env::var("ASH_REQUIRE_BACKENDS").unwrap_or_default();
-        Self { reasons, required: required.split(',').map(|name| name.trim().to_owned()).collect() }
+        Self {
+            reasons,
+            required: required.split(',').map(|name| name.trim().to_owned()).collect(),
+            landlock_abi: landlock_abi(&listed),
+        }
+    }
+
+    /// What the kernel's Landlock can do; 0 without it.
+    pub fn landlock_abi(&self) -> u64 {
+        self.landlock_abi
     }
 
     /// What a test of this backend has to do.
@@ -108,4 +119,11 @@ fn overlay_reason(ash: &Path) -> Option<String> {
     let bwrap = listed.iter().find(|backend| backend["name"] == "bwrap")?;
     let cannot = || (bwrap["overlay"] != true).then(|| "this bubblewrap cannot overlay".to_owned());
     reason(bwrap).or_else(cannot)
+}
+
+/// The version of the backend `landlock` is `ABI 6`.
+fn landlock_abi(listed: &[serde_json::Value]) -> u64 {
+    let landlock = listed.iter().find(|backend| backend["name"] == "landlock");
+    let version = landlock.and_then(|backend| backend["version"].as_str()).unwrap_or_default();
+    version.strip_prefix("ABI ").and_then(|abi| abi.parse().ok()).unwrap_or(0)
 }

@@ -16,6 +16,8 @@ enum When {
     Always,
     Offline,
     Root,
+    /// Before this Landlock ABI.
+    Before(u64),
 }
 
 const fn gap(
@@ -60,6 +62,12 @@ const GAPS: &[Gap] = &[
     gap(&["firejail"], &["R03"], Always, "firejail cannot size its /tmp").limit("tmp"),
     gap(&["firejail"], &["D03"], Always, "firejail cannot size its home").limit("home"),
     gap(&["landlock"], &["D03"], Always, "the private home is a directory on disk").limit("home"),
+    gap(
+        &["landlock"],
+        &["P06", "P07", "P09"],
+        Before(6),
+        "without a namespace of processes only Landlock's scopes keep signals in",
+    ),
     gap(&["landlock"], &["F24"], Always, "Landlock does not mediate stat"),
     gap(&["landlock"], &["F28"], Always, "Landlock does not mediate chdir"),
     gap(
@@ -83,7 +91,13 @@ const GAPS: &[Gap] = &[
 ];
 
 /// The known gap that this trial meets, if there is one.
-pub(crate) fn known(backend: &str, id: &str, online: bool, root: bool) -> Option<&'static Gap> {
+pub(crate) fn known(
+    backend: &str,
+    id: &str,
+    online: bool,
+    root: bool,
+    landlock_abi: u64,
+) -> Option<&'static Gap> {
     GAPS.iter().find(|gap| {
         gap.backends.contains(&backend)
             && gap.ids.contains(&id)
@@ -91,6 +105,7 @@ pub(crate) fn known(backend: &str, id: &str, online: bool, root: bool) -> Option
                 When::Always => true,
                 When::Offline => !online,
                 When::Root => root,
+                When::Before(abi) => landlock_abi < abi,
             }
     })
 }

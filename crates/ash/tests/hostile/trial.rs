@@ -5,12 +5,13 @@ use std::{
     ffi::OsString,
     fs,
     io::Write,
+    path::Path,
     sync::{Arc, LazyLock, Mutex, OnceLock},
     thread,
     time::Duration,
 };
 
-use ash_testkit::{Lab, Outcome, PATH, Run, Said, Verdict, mode};
+use ash_testkit::{Backends, Lab, Outcome, PATH, Run, Said, Verdict, mode};
 use libtest_mimic::{Completion, Failed};
 
 use crate::{
@@ -81,7 +82,7 @@ pub(crate) fn sandboxed(
     }
     let seen = run(attack, Cell::Sandboxed { backend, online });
     let problem = problem(attack, backend, online, &seen);
-    let gap = gaps::known(mode(backend), attack.id, online, root());
+    let gap = gaps::known(mode(backend), attack.id, online, root(), landlock_abi());
     let judged = match (gap, problem) {
         (None, None) => Ok(Completion::Completed),
         // What is not limited must not be claimed to be.
@@ -168,6 +169,10 @@ enum Problem {
 fn problem(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) -> Option<Problem> {
     if seen.outcome.timed_out {
         return Some(Problem::Broken("it had to be killed at the deadline".to_owned()));
+    }
+    // Nobody is left to report anything.
+    if attack.effect == Effect::AshKilled && seen.effect {
+        return Some(Problem::Gap("ash was killed".to_owned()));
     }
     let verdict = match &seen.said {
         Said::Verdict(verdict) => verdict,
@@ -356,6 +361,12 @@ fn still_writing(lab: &Lab) -> bool {
     let before = fs::metadata(&beat).map_or(0, |found| found.len());
     thread::sleep(Duration::from_millis(700));
     fs::metadata(&beat).map_or(0, |found| found.len()) != before
+}
+
+/// What the kernel's Landlock can do.
+fn landlock_abi() -> u64 {
+    static ABI: LazyLock<u64> = LazyLock::new(|| Backends::of(Path::new(ASH)).landlock_abi());
+    *ABI
 }
 
 pub(crate) fn root() -> bool {
