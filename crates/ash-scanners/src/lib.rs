@@ -17,6 +17,7 @@ use ash_model::{
 };
 use serde_json::{Map, Value};
 
+mod bandit_report;
 mod call;
 mod options;
 mod outcome;

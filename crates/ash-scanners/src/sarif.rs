@@ -1,11 +1,8 @@
 //! The way from a tool's SARIF log to findings, for the scanners that write one.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-};
+use std::{borrow::Cow, path::PathBuf};
 
-use ash_model::{finding::Finding, ids::ScannerId, path::RelPath, severity::Severity};
+use ash_model::{finding::Finding, ids::ScannerId, severity::Severity};
 use ash_sarif::{Converted, Log, SeverityFacts};
 use serde_json::Value;
 
@@ -18,8 +15,6 @@ use crate::{
 /// How a tool spells the files it names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// As SARIF wants it: percent-encoded.
-    Uri,
     /// The plain path: a `%` in it is a `%`.
     Path,
     /// Percent-encoded and relative to `/`.
@@ -41,7 +36,6 @@ pub(crate) struct Notification {
     pub(crate) level: String,
     pub(crate) id: String,
     pub(crate) text: String,
-    pub(crate) uri: Option<String>,
 }
 
 impl Reading<'_> {
@@ -86,7 +80,6 @@ impl Reading<'_> {
     /// A name as the tool wrote it, as a URI that means the same everywhere.
     fn respell(&self, site: &Site<'_>, name: &str) -> String {
         let uri: Cow<'_, str> = match self.spelling {
-            Spelling::Uri => Cow::Borrowed(name),
             Spelling::UriFromRoot => Cow::Owned(format!("/{}", name.trim_start_matches('/'))),
             Spelling::Path => {
                 let name = name.replace('%', "%25");
@@ -114,23 +107,6 @@ impl Reading<'_> {
             _ => {}
         }
     }
-
-    /// The scanned file a notification names, where it names one.
-    pub(crate) fn scanned_file(
-        &self,
-        site: &Site<'_>,
-        notification: &Notification,
-    ) -> Option<RelPath> {
-        let uri = self.respell(site, notification.uri.as_deref()?);
-        let plain = uri.strip_prefix("file://").unwrap_or(&uri);
-        let path = RelPath::from_uri(plain.trim_start_matches('/')).ok()?;
-        let absolute = Path::new("/").join(path.as_path());
-        match absolute.strip_prefix(site.source) {
-            Ok(below) => RelPath::new(below).ok(),
-            Err(_) if plain.starts_with('/') => None,
-            Err(_) => Some(path),
-        }
-    }
 }
 
 /// Everything the log says about its own run.
@@ -153,7 +129,6 @@ fn notification(value: &Value) -> Notification {
         level: text("/level").unwrap_or("warning").to_owned(),
         id: text("/descriptor/id").unwrap_or_default().to_owned(),
         text: quoted(text("/message/text").unwrap_or("no text")),
-        uri: text("/locations/0/physicalLocation/artifactLocation/uri").map(str::to_owned),
     }
 }
 

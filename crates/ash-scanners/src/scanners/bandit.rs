@@ -15,15 +15,13 @@ use ash_model::{
 
 use crate::{
     Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    bandit_report::Report,
     call::{joined, own, version_probe},
     options::Options,
-    outcome,
-    renamed::Renamed,
-    sarif::{self, Reading, Spelling},
-    skipped,
+    outcome, sarif, skipped,
 };
 
-const REPORT: &str = "bandit.sarif";
+const REPORT: &str = "bandit.json";
 const INI: &str = "bandit.ini";
 /// An ini file with the section bandit wants and nothing in it.
 const NOTHING: &[u8] = b"[bandit]\n";
@@ -58,24 +56,25 @@ impl Scanner for Bandit {
     fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
         let (call, output) = outcome::only(calls)?;
         let code = outcome::accepted(call, output)?;
-        let reading = Reading { scanner: self.id(), spelling: Spelling::Uri, severity: &|_| None, renamed: &Renamed::default() };
-        let log = reading.parse(outcome::file(call, output, REPORT)?)?;
-        // bandit exits 0 for a target that is not there and for files it cannot parse; only its notifications say so.
-        let notifications = sarif::notifications(&log);
-        let unevaluated = notifications.iter().filter_map(|notification| match reading.scanned_file(site, notification) {
-            Some(file) if site.files.binary_search(&file).is_err() => None,
-            Some(file) => Some(format!("{file}: {}", notification.text)),
-            None => Some(notification.text.clone()),
-        });
-        let unevaluated: Vec<String> = unevaluated.collect();
-        let mut interpreted = sarif::interpreted(reading.convert(site, log));
-        if code == 1 && interpreted.findings.is_empty() {
+        let report = report(call, output)?;
+        let (unevaluated, rules) = (report.unevaluated(site), report.rules());
+        let mut findings: Vec<Finding> = report.results.into_iter().map(|issue| issue.finding(&self.id(), site.source)).collect();
+        if code == 1 && findings.is_empty() {
             return Err(outcome::failed(call, output, "exited with code 1 and reports no finding"));
         }
-        interpreted.findings.iter_mut().for_each(hide_password);
-        interpreted.targets = u64::try_from(site.files.iter().filter(|file| is_python(file)).count()).ok();
-        Ok(Interpreted { unevaluated, ..interpreted })
+        findings.iter_mut().for_each(hide_password);
+        let targets = u64::try_from(site.files.iter().filter(|file| is_python(file)).count()).ok();
+        Ok(Interpreted { findings, rules, unevaluated, targets, ..Interpreted::default() })
     }
+}
+
+/// The report; an empty one is what bandit leaves when it breaks down while it writes.
+fn report(call: &ToolCall, output: &ToolOutput) -> Result<Report, InterpretError> {
+    let bytes = outcome::file(call, output, REPORT)?;
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Err(outcome::failed(call, output, "wrote an empty report"));
+    }
+    Report::parse(bytes).map_err(|why| outcome::failed(call, output, &format!("wrote a report ash cannot use ({why})")))
 }
 
 fn is_python(file: &RelPath) -> bool {
@@ -85,7 +84,7 @@ fn is_python(file: &RelPath) -> bool {
 fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
     let confidence = options.choice("confidence_level", &["all", "low", "medium", "high"])?.unwrap_or("all");
-    let mut call = ToolCall::new(Program::Tool("bandit"), "bandit").args(["--format", "sarif", "--recursive", "--ini"]).args([site.results.join(INI)]);
+    let mut call = ToolCall::new(Program::Tool("bandit"), "bandit").args(["--format", "json", "--recursive", "--ini"]).args([site.results.join(INI)]);
     if let Some(config) = options.text("config_file")? {
         call = call.args(["--configfile", config]);
     }
@@ -163,9 +162,9 @@ mod tests {
         let calls = run(&Bandit, &tree);
         assert_eq!(
             tree.words(&calls[0]),
-            "bandit --format sarif --recursive --ini {results}/bandit.ini --confidence-level all --severity-level all \
+            "bandit --format json --recursive --ini {results}/bandit.ini --confidence-level all --severity-level all \
              --exclude={source}/.venv/*,{source}/*/.venv/*,{source}/venv/*,{source}/*/venv/*,{source}/node_modules/*,{source}/*/node_modules/*,\
-             {source}/.git/*,{source}/*/.git/*,{source}/.ash/ash_output/* {source} --output {results}/bandit.sarif"
+             {source}/.git/*,{source}/*/.git/*,{source}/.ash/ash_output/* {source} --output {results}/bandit.json"
         );
         assert_eq!(calls[0].inputs, [(own(INI), b"[bandit]\n".to_vec())]);
     }
@@ -182,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn the_recorded_log_gives_its_findings_with_bandits_own_severities() {
+    fn the_recorded_report_gives_its_findings_with_bandits_own_severities() {
         let tree = Tree::of_recorded();
-        let read = interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/findings.sarif"))]).unwrap();
+        let read = interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/findings.json"))]).unwrap();
         assert_eq!((read.findings.len(), read.unevaluated.len()), (35, 0));
         assert!(read.findings.iter().all(|finding| finding.location.is_some()));
         let text = format!("{:?}", read.findings);
@@ -197,7 +196,7 @@ mod tests {
     fn a_file_bandit_cannot_parse_is_named_as_not_evaluated() {
         let mut tree = Tree::new(&["bad.py", "ok.py"]);
         tree.source = "/src-broken".into();
-        let read = interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/broken.sarif"))]).unwrap();
+        let read = interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/broken.json"))]).unwrap();
         assert_eq!(read.unevaluated, ["bad.py: syntax error while parsing AST from file"], "taint.py is not of the scan set");
     }
 
@@ -205,14 +204,14 @@ mod tests {
     fn a_target_that_is_not_there_is_not_clean() {
         let mut tree = Tree::new(&["a.py"]);
         tree.source = "/no/such".into();
-        let read = interpret(&Bandit, &tree, 0, &[(REPORT, recorded("bandit/missing.sarif"))]).unwrap();
+        let read = interpret(&Bandit, &tree, 0, &[(REPORT, recorded("bandit/missing.json"))]).unwrap();
         assert_eq!(read.unevaluated, ["No such file or directory"]);
     }
 
     #[test]
     fn an_exit_that_reports_findings_without_any_is_not_believed() {
         let tree = Tree::of_recorded();
-        assert!(interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/clean.sarif"))]).is_err());
-        assert!(interpret(&Bandit, &tree, 0, &[(REPORT, recorded("bandit/clean.sarif"))]).is_ok());
+        assert!(interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/clean.json"))]).is_err());
+        assert!(interpret(&Bandit, &tree, 0, &[(REPORT, recorded("bandit/clean.json"))]).is_ok());
     }
 }

@@ -34,4 +34,4 @@ pub fn by_id(id: &ScannerId) -> Option<&'static dyn Scanner> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

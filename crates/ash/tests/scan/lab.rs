@@ -158,17 +158,16 @@ impl Scanned {
     }
 }
 
-/// Finds the value of `--output` among its arguments as the real bandit does, and writes SARIF there.
+/// Finds the value of `--output` among its arguments as the real bandit does, and writes a report there.
 pub(crate) fn bandit_script(source: &str) -> String {
     format!(
         r#"[ "$1" = --version ] && {{ echo "bandit 1.9.4"; exit 0; }}
 while [ $# -gt 0 ]; do case "$1" in --output) out=$2; shift;; --output=*) out=${{1#--output=}};; esac; shift; done
-cat > "$out" <<'SARIF'
-{{"version":"2.1.0","runs":[{{"tool":{{"driver":{{"name":"Bandit","rules":[{{"id":"B404","name":"blacklist"}}]}}}},
-"invocations":[{{"executionSuccessful":true}}],
-"results":[{{"ruleId":"B404","ruleIndex":0,"level":"error","message":{{"text":"stand-in finding"}},"properties":{{"issue_severity":"HIGH","issue_confidence":"HIGH"}},
-"locations":[{{"physicalLocation":{{"artifactLocation":{{"uri":"file://{source}/app.py"}},"region":{{"startLine":1}}}}}}]}}]}}]}}
-SARIF
+cat > "$out" <<'JSON'
+{{"errors":[],"generated_at":"2026-01-01T00:00:00Z","metrics":{{}},
+"results":[{{"filename":"{source}/app.py","test_id":"B404","test_name":"blacklist","issue_text":"stand-in finding","issue_severity":"HIGH","issue_confidence":"HIGH",
+"issue_cwe":{{"id":78,"link":""}},"more_info":"","line_number":1,"line_range":[1],"col_offset":0,"end_col_offset":9,"code":"1 import os\n"}}]}}
+JSON
 exit 1"#
     )
 }

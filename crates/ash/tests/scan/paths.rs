@@ -20,8 +20,8 @@ fn odd_directory_names_are_scanned_like_any_other() {
             let source = lab.path(OsStr::from_bytes(name));
             std::fs::create_dir(&source).unwrap();
             std::fs::write(source.join("app.py"), "import os\n").unwrap();
-            // A real bandit percent-encodes what is not plain; this one names the file relative to the directory it was given.
-            lab.tool("bandit", &bandit_script("PLACE").replace("file://PLACE/", ""));
+            // A real bandit escapes what is not plain; this one names the file relative to the directory it was given.
+            lab.tool("bandit", &bandit_script("PLACE").replace("PLACE/", ""));
             let scanned =
                 lab.scan_dir(&source, &["--scanners", "bandit", "--offline", "--sandbox", sandbox]);
             let shown = String::from_utf8_lossy(name);
