@@ -62,7 +62,7 @@ pub struct Gate {
 pub fn judge(report: &ScanReport, unread: usize, gate: Gate) -> Verdict {
     let mut who = incomplete(report, gate);
     if unread > 0 && gate.on_incomplete {
-        who.push(format!("{unread} directories could not be read"));
+        who.push(format!("{unread} files or directories could not be read"));
     }
     if !who.is_empty() {
         return Verdict::Incomplete { who };
@@ -166,7 +166,7 @@ mod tests {
         let report = report(vec![scanner("a", Status::Passed, 0)]);
         assert_eq!(
             judge(&report, 2, STRICT),
-            Verdict::Incomplete { who: vec!["2 directories could not be read".into()] }
+            Verdict::Incomplete { who: vec!["2 files or directories could not be read".into()] }
         );
     }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ash_config::Settings;
-use ash_intake::{NoFollowReader, Walk};
+use ash_intake::{NoFollowReader, ScanSet, Walk};
 use ash_model::{
     finding::Finding,
     notice::Notice,
@@ -133,16 +133,18 @@ pub fn scan(
     notices.extend(passed_over);
     let ignore_paths: Vec<String> =
         request.settings.ignore_paths.iter().map(|ignored| ignored.path.clone()).collect();
-    let walk = Walk { source: &request.source, output: Some(&output), excluded: &ignore_paths };
+    let walk = Walk {
+        source: &request.source,
+        output: Some(&output),
+        excluded: &ignore_paths,
+        confined_root: request.site.is_root() && request.mode != Mode::Off,
+    };
     let set = ash_intake::scan_set(&walk).map_err(|error| {
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
     notices.extend(crate::steered::by_ignore_files(&set));
     notices.extend(set.notices.iter().cloned());
-    notices.extend(set.unread.iter().map(|unread| {
-        Notice::new(format!("`{}`", unread.path), format!("not scanned: {}", unread.reason))
-            .hint("make it readable, or name it in `ignore_paths`")
-    }));
+    notices.extend(unread_notices(&set));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
@@ -193,6 +195,15 @@ pub fn scan(
     let verdict = judge(&report, set.unread.len(), request.gate);
     let written = publish::write(request, &output, &report, &set)?;
     Ok(Outcome { report, verdict, written })
+}
+
+/// The first of the files and directories that could not be read; the verdict has their number.
+fn unread_notices(set: &ScanSet) -> impl Iterator<Item = Notice> + '_ {
+    const SHOWN: usize = 20;
+    set.unread.iter().take(SHOWN).map(|unread| {
+        Notice::new(format!("`{}`", unread.path), format!("not scanned: {}", unread.reason))
+            .hint("make it readable, or name it in `ignore_paths`")
+    })
 }
 
 /// `off`, or the backend's name.

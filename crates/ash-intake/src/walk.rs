@@ -29,6 +29,9 @@ pub struct Walk<'a> {
     pub output: Option<&'a Path>,
     /// Further patterns to leave out, in the syntax of `.gitignore`.
     pub excluded: &'a [String],
+    /// Scanners run with fewer rights than this process (root that gives up its capabilities): what only those rights can read counts as
+    /// unread.
+    pub confined_root: bool,
 }
 
 /// The files to scan.
@@ -60,7 +63,10 @@ impl ScanSet {
     }
 }
 
-/// A directory that could not be read.
+/// Why a confined scanner run by root does not see a file.
+const CONFINED: &str = "its mode lets root read it only by a capability, which confined scanners do not have; run ash as its owner, or make it readable";
+
+/// A directory or file that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unread {
     /// Which, relative to the scanned directory, for people.
@@ -79,6 +85,7 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
     let shared = Shared {
         source: walk.source,
         builtin: Builtin::new(output, walk.excluded),
+        confined_root: walk.confined_root,
         queue: Mutex::new(Queue { directories: vec![Directory::root()], busy: 0 }),
         changed: Condvar::new(),
     };
@@ -150,6 +157,7 @@ struct Queue {
 struct Shared<'a> {
     source: &'a Path,
     builtin: Builtin,
+    confined_root: bool,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -207,12 +215,42 @@ impl Shared<'_> {
             if !keep {
                 continue;
             }
+            if self.confined_root
+                && (kind.is_dir() || kind.is_file())
+                && !self.is_plainly_readable(&path)
+            {
+                set.unread.push(Unread {
+                    path: ash_model::path::printable(path.as_os_str()),
+                    reason: CONFINED.to_owned(),
+                });
+            }
             if kind.is_dir() {
                 found.push(Directory { path, rules: Arc::clone(&rules) });
             } else if kind.is_file() {
                 set.files.extend(RelPath::new(path));
             }
         }
+    }
+
+    /// Whether uid 0 may read it by its mode alone.
+    #[cfg(unix)]
+    fn is_plainly_readable(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let Ok(meta) = fs::symlink_metadata(self.source.join(path)) else { return true };
+        let shift = if meta.uid() == 0 {
+            6
+        } else if meta.gid() == 0 {
+            3
+        } else {
+            0
+        };
+        let needed = if meta.is_dir() { 0o5 } else { 0o4 };
+        (meta.mode() >> shift) & needed == needed
+    }
+
+    #[cfg(not(unix))]
+    fn is_plainly_readable(&self, _: &Path) -> bool {
+        true
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<(OsString, FileType)>> {
@@ -319,7 +357,13 @@ mod tests {
         }
 
         fn walk(&self) -> ScanSet {
-            scan_set(&Walk { source: self.0.path(), output: None, excluded: &[] }).unwrap()
+            scan_set(&Walk {
+                source: self.0.path(),
+                output: None,
+                excluded: &[],
+                confined_root: false,
+            })
+            .unwrap()
         }
 
         fn found(&self) -> Vec<String> {
@@ -406,7 +450,9 @@ mod tests {
             ("src/a.py", ""),
         ]);
         let source = lab.0.path().join("src");
-        let set = scan_set(&Walk { source: &source, output: None, excluded: &[] }).unwrap();
+        let set =
+            scan_set(&Walk { source: &source, output: None, excluded: &[], confined_root: false })
+                .unwrap();
         assert_eq!(names(&set), ["a.py"]);
     }
 
@@ -490,6 +536,7 @@ mod tests {
             source: lab.0.path(),
             output: Some(&output),
             excluded: &["*.bak".to_owned()],
+            confined_root: false,
         })
         .unwrap();
         assert_eq!(names(&set), ["a", "other/out/b"]);
@@ -498,6 +545,7 @@ mod tests {
             source: lab.0.path(),
             output: Some(lab.0.path()),
             excluded: &["r.json".to_owned()],
+            confined_root: false,
         })
         .unwrap();
         assert_eq!(names(&set), ["a", "other/out/b"]);
@@ -524,7 +572,41 @@ mod tests {
     fn a_source_that_is_no_directory_is_an_error() {
         let lab = Lab::new(&[("file", "")]);
         for source in [lab.0.path().join("absent"), lab.0.path().join("file")] {
-            assert!(scan_set(&Walk { source: &source, output: None, excluded: &[] }).is_err());
+            assert!(
+                scan_set(&Walk {
+                    source: &source,
+                    output: None,
+                    excluded: &[],
+                    confined_root: false
+                })
+                .is_err()
+            );
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_root_reads_only_by_a_capability_is_unread_for_confined_scanners() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let tree = tempfile::tempdir().unwrap();
+        for (name, mode) in [("open.py", 0o644), ("closed.py", 0o600)] {
+            fs::write(tree.path().join(name), "x").unwrap();
+            fs::set_permissions(tree.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+        }
+        // Only root can give a file away; for anybody else the tree is simply their own.
+        let given_away = chown(tree.path().join("closed.py"), Some(12345), Some(12345)).is_ok();
+        let unread = |confined_root| {
+            let walk = Walk { source: tree.path(), output: None, excluded: &[], confined_root };
+            scan_set(&walk)
+                .unwrap()
+                .unread
+                .into_iter()
+                .map(|unread| unread.path)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(unread(false), Vec::<String>::new(), "the control");
+        if given_away {
+            assert_eq!(unread(true), ["closed.py"]);
         }
     }
 }

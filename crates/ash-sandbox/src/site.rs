@@ -186,6 +186,11 @@ impl Site {
         self
     }
 
+    /// Whether ash runs as uid 0: confined processes then have fewer rights than it.
+    pub fn is_root(&self) -> bool {
+        self.uid == 0
+    }
+
     /// A variable of the operator's environment.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         variable(&self.variables, name)

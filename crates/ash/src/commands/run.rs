@@ -14,7 +14,7 @@ use ash_model::{
 };
 use ash_sandbox::{
     Cancel, Command, Confinement, Finished, Grants, Ground, Launcher, Mode, Policy, ReadLimits,
-    ResultsDir, Site, Stdio,
+    ResultsDir, Site, Stdio, refuse_output,
 };
 use ash_scanners::SCANNERS;
 
@@ -86,12 +86,16 @@ fn confined(args: RunArgs, environment: &Environment) -> Result<ExitCode, Comman
     let site = site(environment, &tools)?.scanning(tree.roots());
     let requirements = requirements(&args)?;
     let offline = args.offline || environment.offline();
-    let results = results(&args, &environment.temp())?;
+    let results = results(&args, &source, environment)?;
     ui::error(&format!("results: {}", results.path().display()));
 
+    let output = args.output_dir.as_deref().map(absolute).transpose()?;
+    if let Some(output) = &output {
+        refuse_output(&source, output).map_err(|linked| refused(&linked))?;
+    }
     let ground = Ground {
         cwd: args.cwd.as_deref().map_or_else(|| Ok(source.clone()), absolute)?,
-        output: args.output_dir.as_deref().map(absolute).transpose()?,
+        output,
         targets: vec![],
         results: results.path().to_owned(),
         source: source.clone(),
@@ -189,13 +193,18 @@ fn text(path: &Path) -> Result<Cow<'static, str>, CommandError> {
     }
 }
 
-fn results(args: &RunArgs, temp: &Path) -> Result<ResultsDir, CommandError> {
+fn results(
+    args: &RunArgs,
+    source: &Path,
+    environment: &Environment,
+) -> Result<ResultsDir, CommandError> {
     let refused = |error: &dyn std::fmt::Display| CommandError::failed(error).code(exit::REFUSED);
     match &args.results_dir {
-        None => ResultsDir::fresh(temp)
+        None => ResultsDir::fresh(&environment.temp())
             .map_err(|error| refused(&format!("cannot make a results directory: {error}"))),
         Some(given) => {
             let path = absolute(given)?;
+            too_broad(&path, source, environment)?;
             std::fs::create_dir_all(&path)
                 .map_err(|error| refused(&format!("cannot make `{}`: {error}", path.display())))?;
             ResultsDir::open(&path).map_err(|error| {
@@ -203,6 +212,31 @@ fn results(args: &RunArgs, temp: &Path) -> Result<ResultsDir, CommandError> {
             })
         }
     }
+}
+
+/// The results directory is writable inside and swept afterwards: it cannot be, or hold, what must stay as it is.
+fn too_broad(path: &Path, source: &Path, environment: &Environment) -> Result<(), CommandError> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let results = real(path);
+    let home = environment.get("HOME").map(Path::new).filter(|home| home.is_absolute());
+    let temp = environment.temp();
+    let kept = [
+        ("the scanned directory", Some(source)),
+        ("the home directory", home),
+        ("the directory for temporary files", Some(temp.as_path())),
+    ];
+    for (what, kept) in kept {
+        if kept.is_some_and(|kept| real(kept).starts_with(&results)) {
+            let reason = format!(
+                "the results directory `{}` is {what} or holds it: it would be writable inside, and swept",
+                printable(path.as_os_str())
+            );
+            return Err(CommandError::failed(reason)
+                .hint("give a directory of its own, or none")
+                .code(exit::REFUSED));
+        }
+    }
+    Ok(())
 }
 
 /// A bare name is looked up on the cleaned `PATH`; a name with a slash is taken as it is, also inside the source.

@@ -173,3 +173,21 @@ fn results_that_were_there_before_are_not_read_as_the_tools() {
         assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "ERROR"), "{sandbox}");
     }
 }
+
+#[test]
+fn what_must_stay_as_it_is_cannot_be_the_results_directory_of_a_single_command() {
+    let lab = Lab::new();
+    let run = |results: &str| {
+        let mut command = lab.ash(&["sandbox", "run", "--sandbox", "landlock", "--results-dir"]);
+        command.arg(lab.path(results)).args(["--", "/bin/sh", "-c", "echo ran"]).output().unwrap()
+    };
+    for kept in ["source", "home", ""] {
+        let refused = run(kept);
+        assert_eq!(
+            (refused.status.code(), refused.stdout.as_slice()),
+            (Some(125), &b""[..]),
+            "{kept}"
+        );
+    }
+    assert_eq!(run("out").stdout, b"ran\n", "the control");
+}
