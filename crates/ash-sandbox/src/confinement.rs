@@ -236,7 +236,17 @@ impl Confinement {
     pub fn statuses(site: &Site, launcher: &Launcher) -> Vec<BackendStatus> {
         let auto = BackendId::auto(std::env::consts::OS);
         let others = BackendId::ALL.into_iter().filter(|id| !auto.contains(id));
-        auto.iter().copied().chain(others).map(|id| status(id, probe(id, site, launcher))).collect()
+        let named = |id| {
+            let mut probed = probe(id, site, launcher);
+            if let Ok(abilities) = &mut probed
+                && abilities.version.is_none()
+            {
+                abilities.version =
+                    backends::probe::version(id, &abilities.program, site, launcher);
+            }
+            status(id, probed)
+        };
+        auto.iter().copied().chain(others).map(named).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod clock;
 mod lab;
+mod library;
 mod scans;
 mod spawns;
 mod volume;
@@ -58,8 +59,12 @@ pub(crate) fn run() -> Result<ExitCode> {
     let mut bench =
         Bench { tools: machine::test_tools_dir(&target), ash, lab, backends, lines: Vec::new() };
     say(&format!("{:<58} {:<34} bar", "work", "measured"));
-    let parts: [(&str, Part); 3] =
-        [("spawns", spawns::run), ("scans", scans::run), ("volume", volume::run)];
+    let parts: [(&str, Part); 4] = [
+        ("library", library::run),
+        ("spawns", spawns::run),
+        ("scans", scans::run),
+        ("volume", volume::run),
+    ];
     let mut whole = true;
     for (name, part) in parts {
         if let Err(error) = part(&mut bench) {

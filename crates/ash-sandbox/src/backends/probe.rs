@@ -49,6 +49,21 @@ pub(crate) fn probe(id: BackendId, site: &Site, launcher: &Launcher) -> Result<A
     }
 }
 
+/// The version a backend's program reports: asked only for people, since it decides nothing.
+pub(crate) fn version(
+    id: BackendId,
+    program: &Path,
+    site: &Site,
+    launcher: &Launcher,
+) -> Option<String> {
+    let before = match id {
+        BackendId::Bwrap => "bubblewrap ",
+        BackendId::Firejail => "firejail version ",
+        BackendId::Landlock | BackendId::SandboxExec | BackendId::Gvisor => return None,
+    };
+    Probe { site, launcher }.version(program, before)
+}
+
 struct Probe<'a> {
     site: &'a Site,
     launcher: &'a Launcher,
@@ -64,21 +79,21 @@ impl Probe<'_> {
             tmpfs_size: true,
             ..plain(BackendId::Bwrap, program)
         };
-        abilities.tier = match self.confined(BackendId::Bwrap, &abilities) {
-            Ok(tier) => tier,
-            // An option of a later bubblewrap, or one that this machine does not let it use.
-            Err(Trouble::Start(words))
-                if words.contains("nknown option") || words.contains("max_user_namespaces") =>
-            {
-                abilities.disable_userns = false;
-                abilities.tmpfs_size = !words.contains("--size");
-                self.confined(BackendId::Bwrap, &abilities)
-                    .map_err(|trouble| bwrap_reason(&trouble))?
-            }
-            Err(trouble) => return Err(bwrap_reason(&trouble)),
-        };
+        // With overlays first: one that cannot make them says so at once, and one that can is not asked twice.
         let overlay = Abilities { overlay: true, ..abilities.clone() };
-        abilities.overlay = self.confined(BackendId::Bwrap, &overlay).is_ok();
+        (abilities.overlay, abilities.tier) = match self.confined(BackendId::Bwrap, &overlay) {
+            Ok(tier) => (true, tier),
+            Err(Trouble::Start(words))
+                if !words.contains("overlay") && !is_of_an_option(&words) =>
+            {
+                return Err(bwrap_reason(&Trouble::Start(words)));
+            }
+            Err(_) => (false, self.bwrap_without_overlays(&mut abilities)?),
+        };
+        if !abilities.overlay && !abilities.disable_userns {
+            let overlay = Abilities { overlay: true, ..abilities.clone() };
+            abilities.overlay = self.confined(BackendId::Bwrap, &overlay).is_ok();
+        }
         if !abilities.overlay {
             abilities.warnings.push(
                 "caches are read-only, since this bubblewrap or kernel cannot overlay them (bubblewrap 0.11 and Linux 5.11 can); uv and tools that write a cache get an empty private one".to_owned(),
@@ -89,8 +104,19 @@ impl Probe<'_> {
                 "this kernel has no Landlock, so the namespaces are the only wall".to_owned(),
             );
         }
-        abilities.version = self.version(&abilities.program, "bubblewrap ");
         Ok(abilities)
+    }
+
+    fn bwrap_without_overlays(&self, abilities: &mut Abilities) -> Result<Tier, String> {
+        match self.confined(BackendId::Bwrap, abilities) {
+            Ok(tier) => return Ok(tier),
+            Err(Trouble::Start(words)) if is_of_an_option(&words) => {
+                abilities.disable_userns = false;
+                abilities.tmpfs_size = !words.contains("--size");
+            }
+            Err(trouble) => return Err(bwrap_reason(&trouble)),
+        }
+        self.confined(BackendId::Bwrap, abilities).map_err(|trouble| bwrap_reason(&trouble))
     }
 
     fn firejail(&self) -> Result<Abilities, String> {
@@ -135,7 +161,6 @@ impl Probe<'_> {
         abilities.warnings.push(
             "firejail is a setuid program and hides less of the file system than bwrap".to_owned(),
         );
-        abilities.version = self.version(&abilities.program, "firejail version ");
         Ok(abilities)
     }
 
@@ -309,6 +334,11 @@ impl From<LaunchError> for Trouble {
             error => Self::Other(error.to_string()),
         }
     }
+}
+
+/// Whether it is an option of a later bubblewrap, or one that this machine does not let it use.
+fn is_of_an_option(words: &str) -> bool {
+    words.contains("nknown option") || words.contains("max_user_namespaces")
 }
 
 /// Says what a bubblewrap that does not work usually wants.

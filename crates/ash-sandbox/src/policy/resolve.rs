@@ -177,7 +177,8 @@ impl<'a> Draft<'a> {
 
     /// The real path of something that exists and is not the root directory; its links are remembered.
     fn follow(&mut self, spelled: &Path) -> Option<PathBuf> {
-        let traced = trace::trace(spelled).ok().filter(|traced| traced.real.parent().is_some())?;
+        let traced = self.scene.tree.trace(spelled).ok()?;
+        traced.real.parent()?;
         self.links.extend(traced.links);
         Some(traced.real)
     }
@@ -222,7 +223,10 @@ impl<'a> Draft<'a> {
 
     fn add_path(&mut self) {
         for spelled in &self.scene.path {
-            if trace::trace(spelled)
+            if self
+                .scene
+                .tree
+                .trace(spelled)
                 .is_ok_and(|traced| self.scene.breadth.admits_path_entry(&traced.real))
             {
                 self.read(spelled);

@@ -1,11 +1,13 @@
 //! Follows a path the way the kernel does and remembers every link on the way, so that the same spelling works inside a sandbox.
 
-#[cfg(unix)]
-use std::{collections::VecDeque, ffi::OsString, fs, path::Component};
 use std::{
+    cell::RefCell,
+    collections::HashSet,
     io,
     path::{Path, PathBuf},
 };
+#[cfg(unix)]
+use std::{collections::VecDeque, ffi::OsString, fs, path::Component};
 
 /// As many as the kernel follows.
 #[cfg(unix)]
@@ -22,27 +24,38 @@ pub(crate) struct Traced {
     pub(crate) hops: Vec<PathBuf>,
 }
 
+/// Names that were seen to exist and to be no links, so that hundreds of paths below the same directories are followed fast.
+#[derive(Debug, Default)]
+pub(crate) struct Known(RefCell<HashSet<PathBuf>>);
+
+impl Known {
+    /// Follows an absolute path to something that exists.
+    pub(crate) fn trace(&self, path: &Path) -> io::Result<Traced> {
+        let (traced, rest) = follow(path, self)?;
+        match rest {
+            None => Ok(traced),
+            Some(error) => Err(error),
+        }
+    }
+}
+
 /// Follows an absolute path to something that exists.
 pub(crate) fn trace(path: &Path) -> io::Result<Traced> {
-    let (traced, rest) = follow(path)?;
-    match rest {
-        None => Ok(traced),
-        Some(error) => Err(error),
-    }
+    Known::default().trace(path)
 }
 
 /// Follows as far as something exists; what is missing is appended as spelled.
 pub(crate) fn trace_what_exists(path: &Path) -> Option<Traced> {
-    follow(path).ok().map(|(traced, _)| traced)
+    follow(path, &Known::default()).ok().map(|(traced, _)| traced)
 }
 
 /// The real path of the existing part, and the rest as it is spelled.
 pub(crate) fn real_as_far_as_it_exists(path: &Path) -> PathBuf {
-    follow(path).map_or_else(|_| path.to_owned(), |(traced, _)| traced.real)
+    follow(path, &Known::default()).map_or_else(|_| path.to_owned(), |(traced, _)| traced.real)
 }
 
 #[cfg(not(unix))]
-fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
+fn follow(path: &Path, _: &Known) -> io::Result<(Traced, Option<io::Error>)> {
     let traced = |real| Traced { real, links: vec![], hops: vec![] };
     match std::fs::canonicalize(path) {
         Ok(real) => Ok((traced(real), None)),
@@ -52,7 +65,7 @@ fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
 
 /// Where nothing exists the rest is appended lexically and the reason returned beside it.
 #[cfg(unix)]
-fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
+fn follow(path: &Path, known: &Known) -> io::Result<(Traced, Option<io::Error>)> {
     if !path.is_absolute() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is not absolute"));
     }
@@ -65,7 +78,7 @@ fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
             continue;
         }
         let here = traced.real.join(&name);
-        if missing.is_some() {
+        if missing.is_some() || known.0.borrow().contains(&here) {
             traced.real = here;
             continue;
         }
@@ -86,7 +99,10 @@ fn follow(path: &Path) -> io::Result<(Traced, Option<io::Error>)> {
                 }
                 traced.links.push((here, text));
             }
-            Ok(_) => traced.real = here,
+            Ok(_) => {
+                known.0.borrow_mut().insert(here.clone());
+                traced.real = here;
+            }
             Err(error) => {
                 traced.real = here;
                 missing = Some(error);

@@ -21,11 +21,16 @@ pub(crate) struct Tree {
     roots: Vec<Identity>,
     /// The parents of 200 `PATH` entries are mostly the same few directories.
     seen: RefCell<HashMap<PathBuf, Option<Identity>>>,
+    known: trace::Known,
 }
 
 impl Tree {
     pub(crate) fn new<'a>(roots: impl IntoIterator<Item = &'a Path>) -> Self {
-        Self { roots: roots.into_iter().filter_map(identity).collect(), seen: RefCell::default() }
+        Self {
+            roots: roots.into_iter().filter_map(identity).collect(),
+            seen: RefCell::default(),
+            known: trace::Known::default(),
+        }
     }
 
     /// Whether a path lies in the tree by its spelling, by any link on its way, or by where it leads.
@@ -33,12 +38,17 @@ impl Tree {
         if self.holds(spelled) {
             return true;
         }
-        match trace::trace(spelled) {
+        match self.trace(spelled) {
             Ok(traced) => {
                 self.holds(&traced.real) || traced.links.iter().any(|(place, _)| self.holds(place))
             }
             Err(_) => self.holds(&trace::real_as_far_as_it_exists(spelled)),
         }
+    }
+
+    /// Follows a path to something that exists; directories are looked at once.
+    pub(crate) fn trace(&self, spelled: &Path) -> std::io::Result<trace::Traced> {
+        self.known.trace(spelled)
     }
 
     /// Whether a path is one of the directories themselves.
