@@ -39,7 +39,7 @@ pub(crate) struct Notification {
 }
 
 impl Reading<'_> {
-    /// Parses a log. One without a run, or with a run that lists no results, is not a clean one.
+    /// Parses a log. One without a run, with a run that lists no results, or that says it failed, is not a clean one.
     pub(crate) fn parse(&self, bytes: &[u8]) -> Result<Log, InterpretError> {
         let unusable = |why: &dyn std::fmt::Display| {
             InterpretError(format!("{} wrote results ash cannot use: {why}", self.scanner))
@@ -51,6 +51,14 @@ impl Reading<'_> {
         }
         if log.runs.iter().any(|run| run.results.is_none()) {
             return Err(unusable(&"the sarif log has a run without a list of results"));
+        }
+        let failed = |run: &ash_sarif::Run| {
+            run.invocations.iter().flatten().any(|invocation| {
+                invocation.get("executionSuccessful") == Some(&Value::Bool(false))
+            })
+        };
+        if log.runs.iter().any(failed) {
+            return Err(unusable(&"the log says that the run was not successful"));
         }
         Ok(log)
     }

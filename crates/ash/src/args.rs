@@ -304,7 +304,7 @@ pub(crate) enum DependenciesCommand {
 }
 
 /// The words that can stand first. Anything else first means `ash scan`.
-const COMMANDS: [&str; 4] = ["scan", "sandbox", "dependencies", "config"];
+pub(crate) const COMMANDS: [&str; 4] = ["scan", "sandbox", "dependencies", "config"];
 
 /// Puts `scan` in front where it was left out: `ash`, `ash --offline`, `ash DIR`.
 pub(crate) fn with_default_command(mut words: Vec<OsString>) -> Vec<OsString> {

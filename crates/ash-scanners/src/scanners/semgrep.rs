@@ -325,6 +325,18 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_says_it_failed_is_an_error_although_it_lists_no_reason() {
+        let tree = Tree::of_recorded();
+        let log = |successful: bool| {
+            json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": [], "invocations": [{"executionSuccessful": successful}]}]})
+                .to_string()
+                .into_bytes()
+        };
+        assert!(interpret(&Semgrep, &tree, 0, &[(REPORT, log(true))]).is_ok(), "the control");
+        assert!(interpret(&Semgrep, &tree, 0, &[(REPORT, log(false))]).is_err());
+    }
+
+    #[test]
     fn a_file_semgrep_gave_up_is_a_gap_and_one_it_parsed_in_part_is_not() {
         let tree = Tree::of_recorded();
         let read = interpret(&Semgrep, &tree, 0, &[(REPORT, recorded("semgrep/broken.sarif"))]).unwrap();

@@ -109,10 +109,7 @@ fn source(args: &ScanArgs) -> Result<std::path::PathBuf, CommandError> {
             let typed = given.map(|given| given.to_string_lossy().into_owned()).unwrap_or_default();
             let refused =
                 CommandError::failed(format!("cannot scan `{}`: {error}", source.display()));
-            let guess = ash_engine::select::closest(
-                &typed,
-                ["scan", "sandbox", "dependencies"].into_iter(),
-            );
+            let guess = ash_engine::select::closest(&typed, crate::args::COMMANDS.into_iter());
             Err(match guess {
                 Some(guess) if !typed.contains('/') => {
                     refused.hint(format!("if you meant a command: `ash {guess}`"))
