@@ -363,12 +363,15 @@ fn not_for_everybody(root: &Path) -> Vec<PathBuf> {
     while let Some(dir) = pending.pop() {
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             seen += 1;
-            // Links are judged where they lead; devices and sockets are nothing to read.
+            // Links, of which `/etc` is full, are judged where they lead; devices and sockets are nothing to read.
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_file()) {
+                continue;
+            }
             let Ok(meta) = entry.metadata() else { continue };
             let path = entry.path();
             let needed = if meta.is_dir() { ENTERED_BY_OTHERS } else { READ_BY_OTHERS };
             let open_to_all = meta.mode() & needed == needed;
-            if (meta.is_dir() || meta.is_file()) && !open_to_all && readable(&path) {
+            if !open_to_all && readable(&path) {
                 found.push(path);
             } else if meta.is_dir() && open_to_all && seen < MOST_ENTRIES {
                 pending.push(path);
