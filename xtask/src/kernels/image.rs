@@ -56,8 +56,8 @@ const ESSENTIAL: &[&str] = &[
 /// Large, but sparse: attacks fill it, and a boot throws all of it away.
 const ROOT_SIZE: &str = "8G";
 
-/// Modules that find the disks, in the order they are loaded.
-const DISK_MODULES: &[&str] = &[
+/// Modules that find the disks, in the order they are loaded, and one more that an attack has to find.
+const MODULES: &[&str] = &[
     "virtio_ring",
     "virtio",
     "virtio_pci_modern_dev",
@@ -65,6 +65,7 @@ const DISK_MODULES: &[&str] = &[
     "virtio_pci",
     "virtio_mmio",
     "virtio_blk",
+    "vsock",
 ];
 
 /// A module that nothing needs: loading it is an attack.
@@ -186,7 +187,7 @@ pub(super) fn initrd(arch: Arch, kernel: &Path, dir: &Path) -> Result<PathBuf> {
     let shell =
         shell.iter().find(|path| path.is_file()).context("busybox-static has no busybox")?;
     fs::copy(shell, tree.join("bin/busybox"))?;
-    for name in DISK_MODULES.iter().chain([&SPARE_MODULE]) {
+    for name in MODULES.iter().chain([&SPARE_MODULE]) {
         let script =
             "find \"$1\" \\( -name \"$2.ko\" -o -name \"$2.ko.xz\" \\) -exec cp {} \"$3\" \\;";
         Call::new("sh")
@@ -197,7 +198,7 @@ pub(super) fn initrd(arch: Arch, kernel: &Path, dir: &Path) -> Result<PathBuf> {
             .quiet()
             .run()?;
     }
-    fs::write(tree.join("init"), INIT.replace("@MODULES@", &DISK_MODULES.join(" ")))?;
+    fs::write(tree.join("init"), INIT.replace("@MODULES@", &MODULES.join(" ")))?;
     let image = dir.join("initrd.gz");
     let script = "cd \"$1\"; find modules -name '*.xz' -exec xz -d {} +; chmod +x init; find . | cpio -o -H newc 2>/dev/null | gzip -1 >\"$2\"";
     Call::new("sh").args(["-ec", script, "sh"]).arg(&tree).arg(&image).quiet().run()?;
