@@ -64,7 +64,7 @@ const GAPS: &[Gap] = &[
     gap(&["landlock"], &["D03"], Always, "the private home is a directory on disk").limit("home"),
     gap(
         &["landlock"],
-        &["P06", "P07", "P09"],
+        &["P06", "P07", "P08", "P09"],
         Before(6),
         "without a namespace of processes only Landlock's scopes keep signals in",
     ),
