@@ -85,6 +85,12 @@ pub(crate) fn prepare(request: &Request) -> Result<PathBuf, PublishError> {
             b"ash writes its results here, and removes those of the scan before.\n",
         )
         .map_err(|error| PublishError::write(&output.join(MARKER), &error))?;
+    if request.output_is_default {
+        // Results inside a repository are not for committing.
+        directory
+            .write_file(&relative(&output, ".gitignore")?, b"*\n")
+            .map_err(|error| PublishError::write(&output.join(".gitignore"), &error))?;
+    }
     Ok(output)
 }
 

@@ -74,6 +74,10 @@ fn the_default_output_directory_is_inside_the_source() {
             String::from_utf8_lossy(&finished.stderr)
         );
         assert!(lab.path("source/.ash/ash_output/reports/ash.sarif").exists());
+        assert_eq!(
+            std::fs::read_to_string(lab.path("source/.ash/ash_output/.gitignore")).unwrap(),
+            "*\n"
+        );
     }
 }
 
