@@ -110,7 +110,15 @@ fn as_user(site: &Site, program: &Executable) -> Result<Call> {
     }
     call = call
         .arg(format!("CARGO_MANIFEST_DIR={}", program.package_dir.display()))
+        // Snapshots are found from the workspace's root, for which insta would ask a cargo that this user does not have.
+        .arg(format!("INSTA_WORKSPACE_ROOT={}", root_of(&program.package_dir).display()))
+        .arg("INSTA_UPDATE=no")
         .arg("TERM=dumb")
         .arg("LANG=C.UTF-8");
     Ok(call.arg(&program.path).cwd(&program.package_dir))
+}
+
+/// The workspace of a package in `crates/NAME`, `xtask` or the like: the nearest directory above with a lock file.
+fn root_of(package: &Path) -> &Path {
+    package.ancestors().find(|dir| dir.join("Cargo.lock").is_file()).unwrap_or(package)
 }

@@ -340,7 +340,8 @@ fn effect(attack: &Attack, cell: Cell, lab: &Lab, outcome: &Outcome, said: &Said
             fs::read_to_string(lab.path("pts.log")).unwrap_or_default().contains(lab.secret())
         }
         Effect::AshKilled => match cell {
-            Cell::Control => !lab.victim().alive(),
+            // A killed process takes a moment to die on a busy machine.
+            Cell::Control => dies(lab),
             Cell::Sandboxed { .. } => outcome.signal.is_some(),
         },
         Effect::Trap => !lab.traps().is_empty(),
@@ -377,4 +378,15 @@ fn available_memory_gib() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|number| number.parse::<u64>().ok()).unwrap_or(0) >> 20
+}
+
+fn dies(lab: &Lab) -> bool {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(5);
+    while lab.victim().alive() {
+        if std::time::Instant::now() > limit {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    true
 }
