@@ -37,7 +37,7 @@ use crate::wire::{Applied, End, Rlimit, SupervisorSpec};
 /// A command that a backend has wrapped. Only this crate can make one.
 ///
 /// ```compile_fail
-/// let prepared = ash_sandbox::Prepared { supervisor: todo!(), setup: vec![], evidence: todo!() };
+/// let prepared = ash_sandbox::Prepared { supervisor: unreachable!(), setup: vec![], evidence: unreachable!() };
 /// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
