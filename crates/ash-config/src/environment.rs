@@ -35,18 +35,7 @@ pub(crate) fn substitute(text: &mut String, lookup: Lookup<'_>) -> Result<(), St
 }
 
 /// A value by such a name would end in a report that a scanned repository can send on.
-const SECRET_WORDS: [&str; 10] = [
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "SECRET",
-    "CREDENTIAL",
-    "AUTH",
-    "APIKEY",
-    "API_KEY",
-    "PRIVATE_KEY",
-    "SESSION",
-];
+const SECRET_WORDS: &[&str] = ash_model::requirements::CREDENTIAL_WORDS;
 
 fn allowed(name: &str) -> bool {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');

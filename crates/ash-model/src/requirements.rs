@@ -54,6 +54,21 @@ impl Requirements {
     };
 }
 
+/// A variable whose name holds one of these, in any letter case, is taken for a credential: it reaches no scanner that does not name it
+/// exactly, and no configuration value.
+pub const CREDENTIAL_WORDS: &[&str] = &[
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "SECRET",
+    "CREDENTIAL",
+    "AUTH",
+    "APIKEY",
+    "API_KEY",
+    "PRIVATE_KEY",
+    "SESSION",
+];
+
 /// Turns a list of literals into the texts a declaration holds.
 pub fn texts(list: &[&'static str]) -> Vec<Text> {
     list.iter().map(|text| Cow::Borrowed(*text)).collect()

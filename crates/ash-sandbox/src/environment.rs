@@ -21,18 +21,7 @@ const CERTIFICATES: &[&str] = &[
 /// Only with a network.
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
-const CREDENTIALS: &[&str] = &[
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "SECRET",
-    "CREDENTIAL",
-    "AUTH",
-    "APIKEY",
-    "API_KEY",
-    "PRIVATE_KEY",
-    "SESSION",
-];
+const CREDENTIALS: &[&str] = ash_model::requirements::CREDENTIAL_WORDS;
 /// Never, whoever declares them: ways to a process outside the sandbox, or to files that configure ash and uv themselves.
 const NEVER: &[&str] = &[
     "SSH_AUTH_SOCK",
