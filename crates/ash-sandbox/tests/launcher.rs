@@ -36,7 +36,7 @@ mod linux {
     type Test = (&'static str, fn(&Lab));
 
     pub(super) fn trials() -> Vec<Trial> {
-        let tests: [Test; 14] = [
+        let tests: [Test; 15] = [
             ("output_and_exit_code_arrive", output),
             ("what_goes_beyond_what_is_kept_is_counted", kept),
             ("a_flood_is_ended_and_does_not_grow_memory", flood),
@@ -45,6 +45,7 @@ mod linux {
             ("interrupting_ends_it_soon_though_it_ignores_sigterm", interrupt),
             ("one_switch_ends_all_commands_and_starts_no_more", interrupt_all),
             ("a_killed_supervisor_is_an_error_and_leaves_nothing", lost_supervisor),
+            ("a_killed_supervisor_leaves_nothing_in_a_container", lost_supervisor_in_container),
             ("a_program_that_is_not_there_cannot_start", missing),
             ("its_input_is_empty", no_input),
             ("many_commands_run_at_once", parallel),
@@ -246,6 +247,20 @@ mod linux {
             assert_eq!(running.join().unwrap(), Err(LaunchError::SupervisorLost));
         });
         assert_eq!(alive(&mark), [0; 0]);
+    }
+
+    /// A container's first process often belongs to a session of the outside, which inside has the number 0.
+    fn lost_supervisor_in_container(lab: &Lab) {
+        let unshare = "/usr/bin/unshare --user --map-root-user --pid --fork --mount-proc";
+        let script = r#"cut -d' ' -f6 /proc/$$/stat; "$0" --exact "$1""#;
+        let this = std::env::current_exe().unwrap();
+        let test = "a_killed_supervisor_is_an_error_and_leaves_nothing";
+        let mut argv: Vec<&str> = unshare.split(' ').collect();
+        argv.extend(["/bin/sh", "-c", script, this.to_str().unwrap(), test]);
+        let ended = lab.run(&argv, Captures::default(), None).unwrap();
+        let seen = ended.stdout.text();
+        assert!(seen.starts_with("0\n"), "control: {ended:?}");
+        assert!(seen.contains("1 passed") && ended.exit == Exit::Code(0), "{ended:?}");
     }
 
     fn own() -> i32 {

@@ -38,8 +38,7 @@ pub(super) fn new_session() -> Result<(), String> {
     match rustix::process::setsid() {
         Ok(_) => {}
         // Already the leader of a session: the backend made one.
-        Err(rustix::io::Errno::PERM)
-            if rustix::process::getsid(None) == Ok(rustix::process::getpid()) => {}
+        Err(rustix::io::Errno::PERM) if super::tree::is_session_leader() => {}
         Err(error) => return Err(format!("cannot start a new session: {error}")),
     }
     match OpenOptions::new().read(true).open("/dev/tty") {

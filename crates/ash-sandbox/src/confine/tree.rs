@@ -21,6 +21,7 @@ pub(crate) struct Descendant {
     /// 1 for a child.
     pub(crate) depth: u32,
     group: i32,
+    session: i32,
     state: u8,
 }
 
@@ -55,7 +56,7 @@ impl Descendant {
 /// Signals the process groups of these processes. What keeps forking and dying is never there when its number is called; a group is signalled as a
 /// whole, with the children that are being made at that moment. Groups do not reach beyond a session, and this process has one of its own.
 fn signal_groups(of: &[Descendant], signal: Signal) {
-    let mut groups = BTreeSet::from([rustix::process::getpgrp().as_raw_pid()]);
+    let mut groups = BTreeSet::from_iter(own_stat().map(|stat| stat.group));
     for descendant in of {
         // A group whose member is there is still that group.
         if !groups.contains(&descendant.group) && descendant.is_same() {
@@ -87,6 +88,7 @@ pub(crate) fn descendants(of: i32) -> Vec<Descendant> {
                 parent,
                 depth: depth + 1,
                 group: stat.group,
+                session: stat.session,
                 state: stat.state,
             });
             next.push((pid, depth + 1));
@@ -96,12 +98,14 @@ pub(crate) fn descendants(of: i32) -> Vec<Descendant> {
     found
 }
 
-/// What is needed of `/proc/<pid>/stat`.
+/// What is needed of `/proc/<pid>/stat`. Parent, group and session are 0 where they belong to a process outside this PID namespace, as the session
+/// of a container's first process often does; `getsid` and `getpgrp` of rustix cannot express that.
 #[derive(Debug, Clone, Copy)]
 struct Stat {
     state: u8,
     parent: i32,
     group: i32,
+    session: i32,
 }
 
 /// Looks at one process. Its name may hold any character, so the fields are counted from the last parenthesis.
@@ -112,12 +116,21 @@ fn stat(pid: i32) -> Option<Stat> {
         stat.get(after_name + 1..)?.split(|byte| *byte == b' ').filter(|field| !field.is_empty());
     let state = *fields.next()?.first()?;
     let mut number = || std::str::from_utf8(fields.next()?).ok()?.parse().ok();
-    Some(Stat { state, parent: number()?, group: number()? })
+    Some(Stat { state, parent: number()?, group: number()?, session: number()? })
+}
+
+fn own_stat() -> Option<Stat> {
+    stat(rustix::process::getpid().as_raw_pid())
 }
 
 /// Whether processes can be seen at all.
 pub(crate) fn is_visible() -> bool {
-    stat(rustix::process::getpid().as_raw_pid()).is_some()
+    own_stat().is_some()
+}
+
+/// Whether this process leads its session.
+pub(crate) fn is_session_leader() -> bool {
+    own_stat().is_some_and(|stat| stat.session == rustix::process::getpid().as_raw_pid())
 }
 
 /// Collects one ended child. `Ok(None)`: none has ended; `Err(CHILD)`: there is none.
@@ -187,9 +200,8 @@ fn collect(watched: Option<Pid>, ended: &mut Option<WaitStatus>) -> Collected {
 /// supervisors. Their parent-death signals have ended most of them already.
 pub(crate) fn end_orphans(supervisors: &BTreeSet<i32>) {
     let own = rustix::process::getpid().as_raw_pid();
-    let session = rustix::process::getsid(None).ok();
-    let is_foreign = |pid: i32| {
-        Pid::from_raw(pid).and_then(|pid| rustix::process::getsid(Some(pid)).ok()) != session
+    let Some(session) = own_stat().map(|stat| stat.session) else {
+        return;
     };
     loop {
         let mut doomed = BTreeSet::new();
@@ -197,7 +209,7 @@ pub(crate) fn end_orphans(supervisors: &BTreeSet<i32>) {
         for descendant in &all {
             let is_orphan = descendant.parent == own
                 && !supervisors.contains(&descendant.pid)
-                && is_foreign(descendant.pid);
+                && descendant.session != session;
             if is_orphan || doomed.contains(&descendant.parent) {
                 doomed.insert(descendant.pid);
             }
@@ -248,7 +260,6 @@ mod tests {
     fn this_process_is_below_its_parent_whatever_its_name() {
         let own = rustix::process::getpid().as_raw_pid();
         let stat = stat(own).unwrap();
-        assert_eq!(stat.group, rustix::process::getpgrp().as_raw_pid());
         assert!(
             descendants(stat.parent)
                 .iter()
