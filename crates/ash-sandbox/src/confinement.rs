@@ -6,7 +6,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, Once, PoisonError},
 };
 
 use ash_model::{
@@ -19,6 +19,7 @@ use crate::{
         self, Abilities, BackendId, BackendStatus, Command, Wrap, WrapError, bwrap::GRACE_MS,
     },
     launch::{Launcher, Prepared},
+    leftovers,
     policy::{Policy, trace},
     site::Site,
     wire::SupervisorSpec,
@@ -338,7 +339,14 @@ pub(crate) fn probe(id: BackendId, site: &Site, launcher: &Launcher) -> Probed {
         site.scanned.clone(),
     );
     let mut probed = PROBED.lock().unwrap_or_else(PoisonError::into_inner);
-    probed.entry(asked).or_insert_with(|| backends::probe::probe(id, site, launcher)).clone()
+    probed
+        .entry(asked)
+        .or_insert_with(|| {
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| leftovers::remove(&site.temp));
+            backends::probe::probe(id, site, launcher)
+        })
+        .clone()
 }
 
 #[cfg(test)]

@@ -210,11 +210,13 @@ impl Launcher {
     ) -> Result<Finished, LaunchError> {
         let Prepared { supervisor, setup, evidence } = prepared;
         // The supervisor removes them, unless it is never started, or dies.
-        let _cleanup = setup::Cleanup::new(supervisor.cleanup.iter().map(PathBuf::from).collect());
+        let mut cleanup =
+            setup::Cleanup::new(supervisor.cleanup.iter().map(PathBuf::from).collect());
         if cancel.is_cancelled() {
             return Err(LaunchError::Cancelled);
         }
         setup::perform(&setup)?;
+        cleanup.hold();
         let started = Instant::now();
         let expects_stage = supervisor.stage.is_some();
         let request = Request { stdio, timeout, cancel };

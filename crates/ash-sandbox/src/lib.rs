@@ -60,6 +60,7 @@ mod confinement;
 mod environment;
 mod explain;
 mod launch;
+mod leftovers;
 mod policy;
 mod results;
 mod site;

@@ -9,7 +9,10 @@ use std::{
 
 use ash_model::path::os_string;
 
-use crate::policy::{trace, tree::Tree};
+use crate::{
+    leftovers::PRIVATE,
+    policy::{trace, tree::Tree},
+};
 
 /// Directories of the system that are readable wherever they exist.
 #[cfg(not(target_os = "macos"))]
@@ -235,7 +238,7 @@ impl Site {
 
     /// A name for private directories that is not taken and cannot be guessed, in the real temporary directory.
     pub(crate) fn scratch(&self) -> PathBuf {
-        let name = format!("ash-sandbox-{:016x}", RandomState::new().hash_one(std::process::id()));
+        let name = format!("{PRIVATE}{:016x}", RandomState::new().hash_one(std::process::id()));
         trace::real_as_far_as_it_exists(&self.temp).join(name)
     }
 

@@ -245,8 +245,17 @@ fn results_line(backend: &'static str) -> Result<(), Failed> {
     let lab = Lab::new();
     let options: Vec<OsString> =
         vec!["--sandbox".into(), backend.into(), "--source-dir".into(), lab.source().into()];
-    // The results directory is the only writable place that stays: the script finds it by trying what the first line will name.
-    let first = Run::sandboxed(ASH, options, ["/bin/true".into()]).envs(lab.environment()).finish();
+    let temporary = lab.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    // The results directory is the only writable place that stays: the script finds it by its name.
+    let script = "for d in \"$1\"/ash-results-*; do stat -c %a \"$d\"; echo x >\"$d/file\"; done";
+    let words = ["/bin/sh", "-c", script, "sh"].map(OsString::from);
+    let command = words.into_iter().chain([temporary.clone().into()]);
+    let seeing = options.iter().cloned().chain(["--read".into(), temporary.clone().into()]);
+    let first = Run::sandboxed(ASH, seeing, command)
+        .envs(lab.environment())
+        .env("TMPDIR", &temporary)
+        .finish();
     let text = first.err();
     let line = text.lines().next().unwrap_or_default().to_owned();
     let directory = line.strip_prefix("results: ").unwrap_or_default().to_owned();
@@ -256,7 +265,23 @@ fn results_line(backend: &'static str) -> Result<(), Failed> {
     })?;
     let mode = fs::metadata(&directory).map_or(0, |found| found.permissions().mode());
     check("nobody else may look", mode & 0o077 == 0, || format!("mode {mode:o}"))?;
-    let _ = fs::remove_dir_all(&directory);
+    fs::remove_dir_all(&directory).unwrap();
+    for command in ["/bin/true", "/bin/false", "/no/such/command"] {
+        // What an ash left that was killed an hour ago.
+        let leftover = temporary.join("ash-sandbox-0123456789abcdef");
+        fs::create_dir_all(leftover.join("home")).unwrap();
+        let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+        fs::File::open(&leftover).unwrap().set_modified(hour_ago).unwrap();
+        let empty = Run::sandboxed(ASH, options.clone(), [command.into()])
+            .envs(lab.environment())
+            .env("TMPDIR", &temporary)
+            .finish();
+        let left: Vec<_> =
+            fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        check("nothing empty and no leftover is there", left.is_empty(), || {
+            format!("{left:?}\n{}", empty.describe())
+        })?;
+    }
 
     let script = format!("echo found >'{}/report.txt'", lab.results().display());
     let outcome = sandboxed(&lab, backend, &[], &script).finish();

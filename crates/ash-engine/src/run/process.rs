@@ -37,7 +37,7 @@ impl Run<'_> {
             return Ok(self.shared.request.lookup.tools.version_of(self.tool.program));
         }
         let Some(probe) = self.tool.version.clone() else { return Ok(None) };
-        let throwaway = ResultsDir::fresh(&self.shared.request.temp).map_err(|error| {
+        let throwaway = ResultsDir::throwaway(&self.shared.request.temp).map_err(|error| {
             Stop::error(format!("cannot make a directory for the version probe: {error}"))
         })?;
         let timeout = self

@@ -375,6 +375,8 @@ fn last_line(text: &str) -> Option<&str> {
 /// A planted directory: what a scan looks like, and a secret beside it.
 struct Lab {
     root: PathBuf,
+    /// Keeps other processes from taking it for a leftover.
+    _held: Option<fs::File>,
 }
 
 impl Lab {
@@ -385,7 +387,10 @@ impl Lab {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(&root)?;
-        let lab = Self { root };
+        let held = fs::File::open(&root).ok();
+        #[cfg(unix)]
+        held.iter().for_each(crate::leftovers::hold);
+        let lab = Self { root, _held: held };
         for dir in ["source", "results", "cache", "elsewhere"] {
             fs::create_dir(lab.root.join(dir))?;
         }

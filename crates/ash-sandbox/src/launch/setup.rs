@@ -23,11 +23,21 @@ pub(super) fn perform(steps: &[Setup]) -> Result<(), LaunchError> {
 /// Removes directories when dropped.
 pub(super) struct Cleanup {
     directories: Vec<PathBuf>,
+    /// Each of them, opened and held, so that no other ash takes it for a leftover.
+    held: Vec<std::fs::File>,
 }
 
 impl Cleanup {
     pub(super) fn new(directories: Vec<PathBuf>) -> Self {
-        Self { directories }
+        Self { directories, held: vec![] }
+    }
+
+    /// Says that the directories are in use.
+    pub(super) fn hold(&mut self) {
+        self.held =
+            self.directories.iter().filter_map(|dir| std::fs::File::open(dir).ok()).collect();
+        #[cfg(unix)]
+        self.held.iter().for_each(crate::leftovers::hold);
     }
 }
 

@@ -15,6 +15,8 @@ use rustix::{
     io::Errno,
 };
 
+use crate::leftovers::{self, PRIVATE, RESULTS};
+
 use super::{
     descent::{self, DIRECTORY, file_type, identity},
     limits::{ReadLimits, ReadRefused, Swept},
@@ -62,17 +64,41 @@ impl ResultsDir {
         )
     }
 
-    /// Makes a fresh one, private to the user, in a directory for temporary files. It stays until somebody removes it.
+    /// Makes a fresh one, private to the user, in a directory for temporary files. It stays until somebody removes it, or, should it be left empty, until
+    /// a later ash does.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn fresh(temp: &Path) -> io::Result<Self> {
-        let path = temp.join(format!(
-            "ash-results-{}",
-            unguessable().to_string_lossy().trim_start_matches(".ash-")
-        ));
+        let number = |of| RandomState::new().hash_one((std::process::id(), of));
+        Self::make(temp.join(format!("{RESULTS}{:016x}{:016x}", number(0), number(1))))
+    }
+
+    /// The same for results that nobody reads: what a killed ash leaves of it, a later one removes.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn throwaway(temp: &Path) -> io::Result<Self> {
+        let number = RandomState::new().hash_one(std::process::id());
+        Self::make(temp.join(format!("{PRIVATE}{number:016x}")))
+    }
+
+    fn make(path: PathBuf) -> io::Result<Self> {
         rustix::fs::mkdir(&path, Mode::RWXU)?;
-        Self::open(&path)
+        let made = Self::open(&path)?;
+        leftovers::hold(&made.fd);
+        Ok(made)
+    }
+
+    /// Removes the directory if there is nothing in it.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn discard_if_empty(self) -> io::Result<()> {
+        match rustix::fs::rmdir(&self.path) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
+            removed => Ok(removed?),
+        }
     }
 
     /// Removes the directory itself with everything in it.

@@ -79,16 +79,31 @@ fn program(args: &RunArgs) -> &OsStr {
 }
 
 fn confined(args: RunArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
-    let refused = |error: &dyn std::fmt::Display| CommandError::failed(error).code(exit::REFUSED);
     let source = directory(args.source_dir.as_ref()).map_err(|error| error.code(exit::REFUSED))?;
+    let requirements = requirements(&args)?;
+    let is_fresh = args.results_dir.is_none();
+    let results = results(&args, &source, environment)?;
+    ui::error(&format!("results: {}", results.path().display()));
+    let ran = with_results(args, environment, source, &requirements, &results);
+    // Nobody asked for it, and nothing came of it.
+    if is_fresh && let Err(error) = results.discard_if_empty() {
+        tracing::warn!("cannot remove the empty results directory: {error}");
+    }
+    ran
+}
+
+fn with_results(
+    args: RunArgs,
+    environment: &Environment,
+    source: PathBuf,
+    requirements: &Requirements,
+    results: &ResultsDir,
+) -> Result<ExitCode, CommandError> {
+    let refused = |error: &dyn std::fmt::Display| CommandError::failed(error).code(exit::REFUSED);
     let tools = tools(environment)?;
     let tree = tree(&source, environment)?;
     let site = site(environment, &tools)?.scanning(tree.roots());
-    let requirements = requirements(&args)?;
     let offline = args.offline || environment.offline();
-    let results = results(&args, &source, environment)?;
-    ui::error(&format!("results: {}", results.path().display()));
-
     let output = args.output_dir.as_deref().map(absolute).transpose()?;
     if let Some(output) = &output {
         refuse_output(&source, output).map_err(|linked| refused(&linked))?;
@@ -111,7 +126,7 @@ fn confined(args: RunArgs, environment: &Environment) -> Result<ExitCode, Comman
         Confinement::choose(args.sandbox, &site, &launcher).map_err(|refusal| refused(&refusal))?;
     let policy = Policy::resolve(
         args.as_scanner.as_deref().unwrap_or("command"),
-        &requirements,
+        requirements,
         &site,
         &ground,
         &grants,
