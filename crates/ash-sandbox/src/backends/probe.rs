@@ -138,13 +138,15 @@ impl Probe<'_> {
         argv.extend(firejail::CONSTANTS.map(OsString::from));
         argv.extend(["--net=none", "--private", "--private-tmp", "--"].map(OsString::from));
         argv.extend([readlink.into(), "/proc/self/ns/mnt".into()]);
-        let ran = self.bare(argv).map_err(|error| format!("firejail cannot start: {error}"))?;
+        let cannot = |reason: &str| {
+            format!(
+                "firejail cannot start here ({reason}): use `--sandbox bwrap` or `--sandbox landlock`"
+            )
+        };
+        let ran = self.bare(argv).map_err(|error| cannot(&error.to_string()))?;
         let (stdout, stderr) = (ran.stdout.text(), ran.stderr.text());
         if ran.exit != Exit::Code(0) {
-            return Err(format!(
-                "firejail cannot start: {}",
-                last_line(&stderr).unwrap_or("it failed without a word")
-            ));
+            return Err(cannot(last_line(&stderr).unwrap_or("it failed without a word")));
         }
         firejail::judge(&stdout, &stderr, &ours.to_string_lossy())?;
         let mut abilities = plain(BackendId::Firejail, program);
@@ -348,6 +350,9 @@ fn bwrap_reason(trouble: &Trouble) -> String {
         Trouble::Other(reason) => {
             format!("bwrap does not confine here: {reason}{}", insistence(reason))
         }
+        Trouble::Start(words) if words.contains("`/proc`") => {
+            format!("bwrap cannot start ({words})")
+        }
         Trouble::Start(words) if words.contains("RTM_NEWADDR") => format!(
             "bwrap cannot start ({words}): it may make a network namespace but not set up its loopback; an AppArmor or SELinux rule, or the container this runs in, restricts user namespaces. {USER_NAMESPACES}"
         ),
@@ -464,6 +469,12 @@ mod tests {
         ));
         let typed = "`sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`";
         assert!(reason.contains(typed), "{reason}");
+    }
+
+    #[test]
+    fn a_foreign_proc_is_not_blamed_on_user_namespaces() {
+        let reason = bwrap_reason(&Trouble::Start("`/proc` is not mounted".to_owned()));
+        assert_eq!(reason, "bwrap cannot start (`/proc` is not mounted)");
     }
 
     #[test]

@@ -76,11 +76,7 @@ fn prepare(ash: &mut UnixStream) -> Result<(Setup, SupervisorSpec), String> {
     let own = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(own))
         .map_err(|error| format!("cannot become a subreaper: {error}"))?;
-    if !tree::is_visible() {
-        return Err(
-            "`/proc` is not mounted, so the processes of a scanner cannot be found".to_owned()
-        );
-    }
+    tree::check_visibility()?;
     let ending = watch(&[SIGTERM, SIGINT, SIGHUP])
         .map_err(|error| format!("cannot handle signals: {error}"))?;
     let children = watch(&[SIGCHLD]).map_err(|error| format!("cannot handle signals: {error}"))?;

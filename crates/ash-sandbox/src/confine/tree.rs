@@ -123,9 +123,32 @@ fn own_stat() -> Option<Stat> {
     stat(rustix::process::getpid().as_raw_pid())
 }
 
-/// Whether processes can be seen at all.
-pub(crate) fn is_visible() -> bool {
-    own_stat().is_some()
+/// Makes sure that the numbers in `/proc` are the ones this process signals by. A PID namespace can be entered without a `/proc` of its own; the
+/// outer one numbers the same processes differently, so strangers would be signalled and the tool's processes never found.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub(crate) fn check_visibility() -> Result<(), String> {
+    let status = std::fs::read_to_string("/proc/self/status").map_err(|_| {
+        "`/proc` is not mounted, so the processes of a scanner cannot be found: run `mount -t proc proc /proc`".to_owned()
+    })?;
+    if is_numbered_as(&status, rustix::process::getpid().as_raw_pid()) {
+        Ok(())
+    } else {
+        Err("`/proc` belongs to another PID namespace, so the processes of a scanner cannot be found: run `mount -t proc proc /proc` in this one (`unshare` has `--mount-proc`)".to_owned())
+    }
+}
+
+/// Whether a process's own status comes from its own PID namespace. `NSpid` has one number for each namespace from that of `/proc` inwards; some
+/// containers' kernels leave it out.
+fn is_numbered_as(status: &str, own: i32) -> bool {
+    let own = own.to_string();
+    let numbers = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.split_whitespace().collect::<Vec<_>>())
+    };
+    numbers("Pid:").is_some_and(|pid| pid == [own.as_str()])
+        && numbers("NSpid:").is_none_or(|pids| pids == [own.as_str()])
 }
 
 /// Whether this process leads its session.
@@ -255,6 +278,16 @@ fn freeze(watched: Option<Pid>, ended: &mut Option<WaitStatus>) -> Vec<Descendan
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_proc_that_numbers_processes_differently_is_noticed() {
+        assert_eq!(check_visibility(), Ok(()));
+        assert!(is_numbered_as("Name:\tash\nPid:\t7\nPPid:\t1\nNSpid:\t7\n", 7));
+        assert!(is_numbered_as("Pid:\t7\nPPid:\t1\n", 7));
+        assert!(!is_numbered_as("Pid:\t4711\nNSpid:\t4711\t7\n", 7));
+        assert!(!is_numbered_as("Pid:\t7\nNSpid:\t7\t7\n", 7));
+        assert!(!is_numbered_as("", 7));
+    }
 
     #[test]
     fn this_process_is_below_its_parent_whatever_its_name() {
