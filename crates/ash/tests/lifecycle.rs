@@ -25,6 +25,12 @@ fn main() {
         Trial::test("an_unknown_mode_is_a_usage_error", || usage_error(&["--sandbox", "none"])),
         Trial::test("a_missing_command_is_a_usage_error", || usage_error(&["--sandbox", "off"])),
     ];
+    trials.push(for_one(
+        "auto_uses_landlock_where_nothing_is_installed",
+        "landlock",
+        nothing_installed,
+    ));
+    trials.push(for_one("bwrap_needs_no_setuid_program", "bwrap", bwrap_is_not_setuid));
     trials.extend(each("a_timeout_ends_the_tree_with_124", timeout_ends_the_tree));
     trials.extend(each(
         "a_command_that_ignores_sigterm_is_killed_after_the_grace_period",
@@ -50,6 +56,11 @@ fn main() {
     trials.extend(each("a_relative_command_in_the_source_runs_as_named", relative_command));
     trials.extend(each("offline_in_the_environment_beats_network", offline_wins));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// One trial of what only one backend does.
+fn for_one(name: &str, backend: &'static str, run: fn() -> Result<(), Failed>) -> Trial {
+    trial(name.to_owned(), backend, move || run().map(|()| Completion::Completed))
 }
 
 /// One trial of the same behaviour per backend.
@@ -367,6 +378,44 @@ fn refusal() -> Result<(), Failed> {
         || outcome.describe(),
     )?;
     check("nothing was started", !marker.exists(), || outcome.describe())
+}
+
+fn nothing_installed() -> Result<(), Failed> {
+    let lab = Lab::new();
+    let secret = lab.path("home/.ssh/id_rsa");
+    let script = format!("echo STARTED; read -r line <'{}' && echo \"$line\"", secret.display());
+    let command = || ["/bin/sh".into(), "-c".into(), script.clone().into()];
+    let bare = Run::new(command()).finish();
+    check("without a sandbox it reads the key", bare.out().contains("BEGIN KEY"), || {
+        bare.describe()
+    })?;
+    let outcome = Run::sandboxed(ASH, options(&lab, "auto", &[]), command())
+        .env("PATH", lab.path("tools/bin"))
+        .env("HOME", lab.home())
+        .finish();
+    let used = outcome.json().unwrap_or_default()["sandbox"]["backend"].clone();
+    check("under Landlock", used == "landlock", || outcome.describe())?;
+    check("it runs", outcome.out().contains("STARTED"), || outcome.describe())?;
+    check("and reads no key", !outcome.out().contains("BEGIN KEY"), || outcome.describe())
+}
+
+/// As an ordinary user the sandbox then rests on user namespaces alone: nothing in it ever had another user's rights.
+fn bwrap_is_not_setuid() -> Result<(), Failed> {
+    let lab = Lab::new();
+    let bwrap = ash_testkit::PATH.split(':').map(|dir| format!("{dir}/bwrap"));
+    let Some(bwrap) = bwrap.into_iter().find(|file| fs::exists(file).unwrap()) else {
+        return Err("bwrap is available, and not on PATH".into());
+    };
+    let mode = fs::metadata(&bwrap).unwrap().permissions().mode();
+    check("no setuid or setgid bit", mode & 0o6000 == 0, || format!("{bwrap}: {mode:o}"))?;
+    let attribute = rustix::fs::getxattr(&bwrap, "security.capability", &mut [0_u8; 64][..]);
+    check("no file capabilities", attribute.is_err(), || format!("{bwrap}: {attribute:?}"))?;
+    let script = "grep -E '^(Uid|CapEff|NoNewPrivs):' /proc/self/status";
+    let outcome = sandboxed(&lab, "bwrap", &[], script).finish();
+    let holds = outcome.code == Some(0)
+        && outcome.out().contains("CapEff:\t0000000000000000")
+        && outcome.out().contains("NoNewPrivs:\t1");
+    check("and it works, without privileges inside", holds, || outcome.describe())
 }
 
 fn usage_error(options: &[&str]) -> Result<(), Failed> {

@@ -478,6 +478,18 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_that_cannot_be_installed_makes_bwrap_unavailable() {
+        let error = LaunchError::Restriction {
+            step: "filter".to_owned(),
+            reason: "this architecture has no filter".to_owned(),
+        };
+        assert_eq!(
+            bwrap_reason(&Trouble::from(error)),
+            "bwrap cannot apply the Unix-socket filter: this architecture has no filter"
+        );
+    }
+
+    #[test]
     fn root_without_landlock_learns_both_ways_out() {
         let reason = bwrap_reason(&Trouble::Other("this kernel has no Landlock".to_owned()));
         assert!(reason.contains("as an ordinary user") && reason.contains("lsm="), "{reason}");
