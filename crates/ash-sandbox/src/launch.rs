@@ -7,6 +7,7 @@
 
 mod cancel;
 mod capture;
+mod pass_on;
 mod setup;
 #[cfg(target_os = "linux")]
 mod supervised;
@@ -63,9 +64,9 @@ pub(crate) enum Setup {
 pub struct Finished {
     /// How it ended.
     pub exit: Exit,
-    /// Standard output; empty when it was inherited.
+    /// Standard output; empty when it was passed on.
     pub stdout: Captured,
-    /// Standard error; empty when it was inherited.
+    /// Standard error; empty when it was passed on.
     pub stderr: Captured,
     /// It ran longer than it may and was ended.
     pub timed_out: bool,
@@ -128,6 +129,12 @@ pub enum LaunchError {
         /// 127 or 126, as in a shell.
         code: i32,
         /// Why.
+        reason: String,
+    },
+    /// What the command printed is lost, at least in part.
+    #[error("cannot pass on what the command prints: {reason}")]
+    Output {
+        /// The system's words.
         reason: String,
     },
     /// The supervisor died. What it had started was ended.
@@ -265,6 +272,15 @@ impl Outcome {
                 self.error = Some(LaunchError::CannotExec { code, reason })
             }
             StageReport::Ended(end) => self.tool_end = Some(end),
+        }
+    }
+
+    /// Waits for what is passed on, if it is.
+    fn await_passed_on(&mut self, passed_on: Option<pass_on::PassOn>, cancel: &Cancel) {
+        let stopped = self.timed_out || self.cancelled || self.error.is_some();
+        let passed = passed_on.map_or(Ok(()), |passed_on| passed_on.finish(stopped, cancel));
+        if let Err(error) = passed {
+            self.error.get_or_insert(LaunchError::Output { reason: error.to_string() });
         }
     }
 

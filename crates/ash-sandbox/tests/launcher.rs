@@ -280,7 +280,7 @@ mod linux {
             "{error}"
         );
         let nowhere = Launcher::with_executable("/no/such/ash".into());
-        let error = nowhere.run(lab.prepared(&["/bin/true"]), Stdio::Inherit, None, &lab.cancel);
+        let error = nowhere.run(lab.prepared(&["/bin/true"]), Stdio::PassOn, None, &lab.cancel);
         assert!(matches!(error, Err(LaunchError::Supervisor { .. })), "{error:?}");
     }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 static _Noreturn void type_into(const char *what, int fd) {
@@ -34,6 +35,35 @@ static void t02_type_into_stdin(void) {
     broken("a terminal vanished");
 }
 
+/* An inherited descriptor that is a terminal. */
+static int inherited_terminal(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (isatty(fd)) return fd;
+    refused(ENOTTY, "no inherited descriptor is a terminal");
+}
+
+static void t05_change_inherited_terminal(void) {
+    int fd = inherited_terminal(), discipline = 0;
+    struct termios modes;
+    try_("tcgetattr", tcgetattr(fd, &modes));
+    modes.c_lflag ^= ECHO;
+    try_("tcsetattr", tcsetattr(fd, TCSANOW, &modes));
+    try_("TIOCSETD", ioctl(fd, TIOCSETD, &discipline));
+    reached("changed the modes and the line discipline of descriptor %d", fd);
+}
+
+static void t06_read_inherited_terminal(void) {
+    int fd = inherited_terminal();
+    struct termios modes;
+    char typed;
+    try_("tcgetattr", tcgetattr(fd, &modes));
+    modes.c_lflag &= ~(tcflag_t)ICANON;
+    modes.c_cc[VMIN] = modes.c_cc[VTIME] = 0;
+    try_("tcsetattr", tcsetattr(fd, TCSANOW, &modes));
+    try_("read", read(fd, &typed, 1));
+    reached("reads what is typed, through descriptor %d", fd);
+}
+
 static void t04_write_on_other_terminal(void) {
     int fd = (int)try_("open another terminal", open(param("victim-pts"), O_WRONLY | O_NOCTTY));
     if (!isatty(fd)) refused(ENOTTY, "that is not a terminal here");
@@ -46,5 +76,7 @@ const struct attack terminal_attacks[] = {
     { "T01", t01_type_into_dev_tty },
     { "T02", t02_type_into_stdin },
     { "T04", t04_write_on_other_terminal },
+    { "T05", t05_change_inherited_terminal },
+    { "T06", t06_read_inherited_terminal },
     { 0 },
 };

@@ -178,6 +178,11 @@ impl Running {
         String::from_utf8_lossy(&self.stdout.kept()).into_owned()
     }
 
+    /// What it has written to standard error so far.
+    pub fn stderr_so_far(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.kept()).into_owned()
+    }
+
     /// Waits for its end, or kills its group at the deadline.
     pub fn finish(mut self) -> Outcome {
         let mut timed_out = false;

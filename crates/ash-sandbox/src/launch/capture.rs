@@ -7,8 +7,8 @@ use ash_model::tool::Captured;
 pub enum Stdio {
     /// Into memory, within limits.
     Capture(Captures),
-    /// Wherever ash's own goes.
-    Inherit,
+    /// Wherever ash's own goes, copied by ash: the command gets pipes and never ash's own terminal, file or socket.
+    PassOn,
 }
 
 /// Limits on captured output.

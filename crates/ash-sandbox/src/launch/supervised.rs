@@ -21,6 +21,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use super::{
     Captures, LaunchError, Outcome, Request, Stdio,
     capture::{OnLine, Stream},
+    pass_on::PassOn,
 };
 use crate::{
     confine::{MARK, SUPERVISE, tree},
@@ -50,12 +51,13 @@ pub(super) fn run(
     let (mut socket, theirs) = UnixStream::pair().map_err(|error| cannot(error.to_string()))?;
     let mut command = Command::new(exe);
     command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
-    let pipes = match request.stdio {
+    let attached = match request.stdio {
         Stdio::Capture(captures) => {
-            Some(Pipes::attach(&mut command, captures).map_err(|error| cannot(error.to_string()))?)
+            Pipes::attach(&mut command, captures).map(|pipes| (Some(pipes), None))
         }
-        Stdio::Inherit => None,
+        Stdio::PassOn => PassOn::attach(&mut command).map(|passed_on| (None, Some(passed_on))),
     };
+    let (pipes, passed_on) = attached.map_err(|error| cannot(error.to_string()))?;
     let supervisor = Supervisor::start(command).map_err(|error| cannot(error.to_string()))?;
     // A supervisor that dies before it reads this is noticed by the loop.
     drop(send(&mut socket, spec));
@@ -72,6 +74,7 @@ pub(super) fn run(
     run.attend(request, on_line);
     let is_lost = run.outcome.end.is_none() && run.outcome.error.is_none();
     supervisor.finish(is_lost);
+    run.outcome.await_passed_on(passed_on, request.cancel);
     if let Some(pipes) = run.pipes.take() {
         (run.outcome.stdout, run.outcome.stderr) = pipes.finish(on_line);
     }

@@ -12,6 +12,7 @@ use std::{
 use super::{
     Captures, LaunchError, Outcome, Request, Stdio,
     capture::{OnLine, Stream},
+    pass_on::PassOn,
 };
 use crate::wire::{End, SupervisorSpec};
 
@@ -42,9 +43,9 @@ pub(super) fn run(
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .current_dir(&spec.cwd);
     let stage = Stage::attach(&mut command, spec)?;
-    let output = match request.stdio {
-        Stdio::Capture(captures) => Some((attach(&mut command).map_err(cannot)?, captures)),
-        Stdio::Inherit => None,
+    let (output, passed_on) = match request.stdio {
+        Stdio::Capture(captures) => (Some((attach(&mut command).map_err(cannot)?, captures)), None),
+        Stdio::PassOn => (None, Some(PassOn::attach(&mut command).map_err(cannot)?)),
     };
     let mut child = command.spawn().map_err(cannot)?;
     // The writing ends, and the stage's end of the socket, live in the command.
@@ -53,6 +54,7 @@ pub(super) fn run(
     let mut outcome = Outcome::default();
     let status = attend(&mut child, output, request, &mut outcome, on_line);
     outcome.end = Some(end_of(status));
+    outcome.await_passed_on(passed_on, request.cancel);
     if let Some(stage) = stage {
         stage.finish(&mut outcome);
     }

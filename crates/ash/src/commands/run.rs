@@ -141,7 +141,7 @@ fn with_results(
     let cancel = Cancel::new();
     ui::cancel_on_signals(&cancel)?;
     let timeout = args.timeout.map(Duration::from_secs_f64);
-    let finished = launcher.run(prepared, Stdio::Inherit, timeout, &cancel);
+    let finished = launcher.run(prepared, Stdio::PassOn, timeout, &cancel);
     let swept = results.sweep(&ReadLimits::default()).map_err(|error| refused(&error))?.removed;
     let mut finished = finished.map_err(|error| {
         CommandError::failed(&error).code(u8::try_from(error.exit_code()).unwrap_or(exit::REFUSED))

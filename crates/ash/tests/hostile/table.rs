@@ -312,6 +312,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("T01", "type into /dev/tty", Typed, TERMINAL).scene(Scene::Terminal),
     attack("T02", "type into an inherited terminal", Typed, TERMINAL).scene(Scene::Terminal),
     attack("T04", "write on another terminal", VictimTerminal, TERMINAL),
+    attack("T05", "change an inherited terminal", Said, TERMINAL).scene(Scene::Terminal),
+    attack("T06", "read an inherited terminal", Said, TERMINAL).scene(Scene::Terminal),
     attack("R01", "start more processes than the limit", Said, LIMIT),
     attack("R02", "touch 3 GiB of memory", Said, LIMIT),
     attack("R03", "fill /tmp", Said, LIMIT),
