@@ -29,7 +29,7 @@ pub use environment::Lookup;
 pub use error::{ConfigErrors, Mistake};
 pub use json_schema::json_schema;
 pub use load::{Loaded, Request, load};
-pub use matching::{Matcher, ignored, suppresses};
+pub use matching::{Matcher, ignored};
 pub use settings::{
     IgnorePath, NetworkPolicy, PackageRule, PluginModule, ReporterSettings, SandboxSettings,
     ScannerSettings, Settings, Staleness, StalenessOverride, SuppressionRule,

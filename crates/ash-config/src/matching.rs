@@ -9,10 +9,11 @@ use ash_model::{
     finding::{Finding, Region},
     path::RelPath,
 };
+use serde_json::{Map, Value};
 
 use crate::{
     glob::Pattern,
-    settings::{IgnorePath, SuppressionRule},
+    settings::{IgnorePath, PackageRule, SuppressionRule},
 };
 
 /// Paths whose rules are remembered; findings come in the order of files, and a scan has more findings than files.
@@ -32,7 +33,13 @@ pub struct Matcher {
 struct Compiled {
     rule_id: Option<Pattern>,
     lines: Lines,
+    symbol: Option<String>,
+    package: Package,
 }
+
+/// What is asked of the package a finding is about.
+#[derive(Debug)]
+struct Package([(&'static str, Option<Pattern>); 3]);
 
 /// Path patterns, those without a wildcard found by look-up.
 #[derive(Debug, Default)]
@@ -51,19 +58,14 @@ enum Lines {
 }
 
 impl Matcher {
-    /// Compiles the rules that apply on a day (`YYYY-MM-DD`, UTC). Expired rules are left out, and suppressions that ask for a symbol or
-    /// a package, which nothing here can judge.
+    /// Compiles the rules that apply on a day (`YYYY-MM-DD`, UTC). Expired rules are left out.
     pub fn new(ignore_paths: &[IgnorePath], suppressions: &[SuppressionRule], today: &str) -> Self {
         let ignored = ignore_paths
             .iter()
             .enumerate()
             .filter(|(_, rule)| !is_expired(rule.expiration.as_deref(), today));
-        let judged = |rule: &SuppressionRule| {
-            rule.symbol.is_none()
-                && rule.package.is_empty()
-                && !is_expired(rule.expiration.as_deref(), today)
-        };
-        let suppressed = suppressions.iter().enumerate().filter(|(_, rule)| judged(rule));
+        let suppressed =
+            suppressions.iter().enumerate().filter(|(_, rule)| !rule.is_expired(today));
         Self {
             ignored: Paths::new(ignored.map(|(index, rule)| (index, rule.path.as_str()))),
             suppressed: Paths::new(suppressed.map(|(index, rule)| (index, rule.path.as_str()))),
@@ -77,15 +79,26 @@ impl Matcher {
         !self.ignored.find(&lower(path)).is_empty()
     }
 
-    /// The first suppression, as an index into the list given, that covers a finding. A finding without a file is never suppressed.
-    pub fn suppression(&self, finding: &Finding) -> Option<usize> {
-        let location = finding.location.as_ref()?;
+    /// The suppressions, as indices into the list given and in its order, that cover a finding. A finding without a file is never
+    /// suppressed. `within` says whether the finding lies in the symbol a suppression names; a suppression without one does not ask.
+    pub fn suppressions(
+        &self,
+        finding: &Finding,
+        within: &dyn Fn(&str, &Finding) -> bool,
+    ) -> Vec<usize> {
+        let Some(location) = &finding.location else { return Vec::new() };
         let candidates = self.candidates(&location.path);
-        let rule_id = (!candidates.is_empty()).then(|| finding.rule_id.to_lowercase())?;
-        candidates
-            .iter()
-            .copied()
-            .find(|index| self.rules[*index].covers(&rule_id, location.region))
+        if candidates.is_empty() {
+            return Vec::new();
+        }
+        let rule_id = finding.rule_id.to_lowercase();
+        let covers = |index: &usize| {
+            let rule = &self.rules[*index];
+            rule.covers(&rule_id, location.region)
+                && rule.package.covers(&finding.properties)
+                && rule.symbol.as_ref().is_none_or(|symbol| within(symbol, finding))
+        };
+        candidates.iter().copied().filter(covers).collect()
     }
 
     fn candidates(&self, path: &RelPath) -> Arc<[usize]> {
@@ -113,12 +126,38 @@ impl Compiled {
             (None, Some(end)) => Lines::UpTo(end),
             (Some(start), Some(end)) => Lines::Between(start, end),
         };
-        Self { rule_id: rule.rule_id.as_deref().map(Pattern::new), lines }
+        Self {
+            rule_id: rule.rule_id.as_deref().map(Pattern::new),
+            lines,
+            symbol: rule.symbol.clone(),
+            package: Package::new(&rule.package),
+        }
     }
 
     fn covers(&self, rule_id: &str, region: Option<Region>) -> bool {
         self.rule_id.as_ref().is_none_or(|pattern| pattern.matches(rule_id))
             && self.lines.cover(region)
+    }
+}
+
+impl Package {
+    fn new(rule: &PackageRule) -> Self {
+        let pattern = |text: &Option<String>| text.as_deref().map(Pattern::new);
+        Self([
+            ("package_name", pattern(&rule.name)),
+            ("package_version", pattern(&rule.version)),
+            ("package_path", pattern(&rule.path)),
+        ])
+    }
+
+    /// A finding that does not say what is asked is not covered.
+    fn covers(&self, properties: &Map<String, Value>) -> bool {
+        self.0.iter().all(|(name, pattern)| {
+            pattern.as_ref().is_none_or(|pattern| {
+                let said = properties.get(*name).and_then(Value::as_str);
+                said.is_some_and(|text| pattern.matches(&text.to_lowercase()))
+            })
+        })
     }
 }
 
@@ -180,11 +219,6 @@ pub fn ignored(ignore_paths: &[IgnorePath], path: &RelPath) -> bool {
     ignore_paths.iter().any(|rule| Pattern::new(&rule.path).matches(&text))
 }
 
-/// Whether one suppression covers a finding on a day (`YYYY-MM-DD`, UTC). For many findings make a [`Matcher`].
-pub fn suppresses(rule: &SuppressionRule, finding: &Finding, today: &str) -> bool {
-    Matcher::new(&[], std::slice::from_ref(rule), today).suppression(finding).is_some()
-}
-
 /// From its date on a rule no longer applies. Dates of one form compare as texts.
 fn is_expired(expiration: Option<&str>, today: &str) -> bool {
     expiration.is_some_and(|expiration| expiration <= today)
@@ -234,186 +268,4 @@ fn day_number(date: &str) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use ash_model::{
-        finding::Location,
-        ids::ScannerId,
-        severity::{Level, Severity},
-    };
-
-    use super::*;
-    use crate::settings::PackageRule;
-
-    /// First and last lines of findings.
-    type Spans = &'static [(u64, Option<u64>)];
-
-    const TODAY: &str = "2026-06-15";
-
-    fn finding(path: &str, rule_id: &str, lines: Option<(u64, Option<u64>)>) -> Finding {
-        let region = lines.map(|(start_line, end_line)| Region {
-            start_line,
-            end_line,
-            start_column: None,
-            end_column: None,
-        });
-        Finding {
-            scanner: ScannerId::builtin("x"),
-            rule_id: rule_id.to_owned(),
-            severity: Severity::High,
-            level: Level::Error,
-            message: String::new(),
-            location: Some(Location { path: RelPath::new(path).unwrap(), region, snippet: None }),
-            suppressions: vec![],
-            properties: serde_json::Map::new(),
-            extra: serde_json::Map::new(),
-        }
-    }
-
-    fn rule(path: &str) -> SuppressionRule {
-        SuppressionRule {
-            path: path.to_owned(),
-            reason: "r".to_owned(),
-            ..SuppressionRule::default()
-        }
-    }
-
-    #[test]
-    fn lines_overlap_start_or_end_as_documented() {
-        let table: &[(Option<u64>, Option<u64>, Spans, Spans)] = &[
-            (
-                Some(5),
-                Some(10),
-                &[(5, None), (10, None), (1, Some(5)), (10, Some(20)), (1, Some(99)), (7, Some(3))],
-                &[(4, None), (11, None), (1, Some(4))],
-            ),
-            (Some(5), None, &[(5, None), (1000, Some(1001))], &[(4, None), (1, Some(9))]),
-            (None, Some(10), &[(10, None), (1, Some(10))], &[(11, None), (9, Some(11))]),
-            (None, None, &[(1, None)], &[]),
-        ];
-        for (line_start, line_end, yes, no) in table {
-            let rule =
-                SuppressionRule { line_start: *line_start, line_end: *line_end, ..rule("a.py") };
-            for lines in *yes {
-                assert!(
-                    suppresses(&rule, &finding("a.py", "R", Some(*lines)), TODAY),
-                    "{rule:?} {lines:?}"
-                );
-            }
-            for lines in *no {
-                assert!(
-                    !suppresses(&rule, &finding("a.py", "R", Some(*lines)), TODAY),
-                    "{rule:?} {lines:?}"
-                );
-            }
-            let without = finding("a.py", "R", None);
-            assert_eq!(
-                suppresses(&rule, &without, TODAY),
-                line_start.is_none() && line_end.is_none()
-            );
-        }
-    }
-
-    #[test]
-    fn the_rule_id_is_a_pattern_in_any_case() {
-        for (pattern, id, expected) in [
-            ("b105", "B105", true),
-            ("B1*", "b105", true),
-            ("B1", "B105", false),
-            ("CKV_*", "CKV_AWS_1", true),
-            ("*", "", true),
-        ] {
-            let rule = SuppressionRule { rule_id: Some(pattern.to_owned()), ..rule("**") };
-            assert_eq!(
-                suppresses(&rule, &finding("x/a.py", id, None), TODAY),
-                expected,
-                "{pattern} {id}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_rule_ends_on_its_day() {
-        for (expiration, expected) in
-            [("2026-06-14", false), ("2026-06-15", false), ("2026-06-16", true)]
-        {
-            let rule = SuppressionRule { expiration: Some(expiration.to_owned()), ..rule("a") };
-            assert_eq!(
-                suppresses(&rule, &finding("a", "R", None), TODAY),
-                expected,
-                "{expiration}"
-            );
-            let ignore = IgnorePath {
-                path: "a".to_owned(),
-                expiration: Some(expiration.to_owned()),
-                ..IgnorePath::default()
-            };
-            assert_eq!(
-                Matcher::new(&[ignore], &[], TODAY).ignored(&RelPath::new("a").unwrap()),
-                expected
-            );
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_judged_suppresses_nothing() {
-        let symbol = SuppressionRule { symbol: Some("a.b".to_owned()), ..rule("**") };
-        let package = SuppressionRule {
-            package: PackageRule { name: Some("*".to_owned()), ..PackageRule::default() },
-            ..rule("**")
-        };
-        for rule in [symbol, package] {
-            assert!(!suppresses(&rule, &finding("a", "R", Some((1, None))), TODAY));
-        }
-        let nowhere = Finding { location: None, ..finding("a", "R", None) };
-        assert!(!suppresses(&rule("**"), &nowhere, TODAY));
-    }
-
-    #[test]
-    fn the_first_matching_rule_is_the_one_used() {
-        let rules = [rule("b"), rule("**"), rule("a"), rule("*a")];
-        let matcher = Matcher::new(&[], &rules, TODAY);
-        for _ in 0..2 {
-            assert_eq!(matcher.suppression(&finding("a", "R", None)), Some(1));
-            assert_eq!(matcher.suppression(&finding("b", "R", None)), Some(0));
-        }
-    }
-
-    #[test]
-    fn ids_and_days_are_as_published() {
-        let bounded = SuppressionRule {
-            rule_id: Some("R".to_owned()),
-            line_start: Some(3),
-            expiration: Some("2026-07-01".to_owned()),
-            ..rule("p")
-        };
-        assert_eq!((bounded.id(), rule("p").id()), ("p|R|3|3".to_owned(), "p|*|*|*".to_owned()));
-        assert_eq!(bounded.days_left(TODAY), Some(16));
-        assert_eq!(day_number("2024-03-01").unwrap() - day_number("2024-02-28").unwrap(), 2);
-        assert_eq!(day_number("2001-01-01").unwrap() - day_number("2000-01-01").unwrap(), 366);
-        assert_eq!(rule("p").days_left(TODAY), None);
-    }
-
-    #[test]
-    fn a_hundred_thousand_findings_meet_a_thousand_rules() {
-        let rules: Vec<_> = (0..1_000)
-            .map(|n| SuppressionRule {
-                rule_id: Some(format!("R{n}")),
-                ..rule(&format!("src/m{n}/**/*_{n}.py"))
-            })
-            .collect();
-        let matcher = Matcher::new(&[], &rules, TODAY);
-        let findings: Vec<_> = (0..100_000)
-            .map(|n| {
-                finding(
-                    &format!("src/m{}/deep/f{}_{}.py", n % 1_000, n % 5, n % 1_000),
-                    &format!("R{}", n % 1_000),
-                    None,
-                )
-            })
-            .collect();
-        assert_eq!(
-            findings.iter().filter(|finding| matcher.suppression(finding).is_some()).count(),
-            100_000
-        );
-    }
-}
+mod tests;

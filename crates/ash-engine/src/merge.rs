@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use ash_intake::{InlineIgnore, inline_ignores};
 use ash_model::{
     finding::{Finding, Rule, Suppression},
+    notice::Notice,
     path::RelPath,
+    report::ScannerReport,
     severity::{SeverityCounts, Threshold},
     source::SourceReader,
+    suppression::SuppressionRecord,
 };
 
 /// Decides about single findings; the implementation is compiled from the settings.
@@ -15,19 +18,30 @@ pub trait Judgement {
     /// The finding is dropped: its path is ignored.
     fn ignored(&self, finding: &Finding) -> bool;
     /// The reason the finding does not count, if one of the operator's or the project's suppressions covers it.
-    fn suppressed(&self, finding: &Finding) -> Option<Suppression>;
-    /// Whether `ash-ignore` comments in the files count.
-    fn obeys_comments(&self) -> bool;
+    /// `reader` is for suppressions that ask where in a file something is.
+    fn suppressed(&self, finding: &Finding, reader: &dyn SourceReader) -> Option<Suppression>;
+    /// Whether what the scanned files say of themselves counts: `ash-ignore` comments, and the tools' own comments and baselines.
+    fn obeys_sources(&self) -> bool;
+    /// What became of each suppression of the settings, once all scanners have ended.
+    fn records(&self, scanners: &[ScannerReport], offline: bool) -> Vec<SuppressionRecord>;
+    /// What there is to say about suppressions that could not be judged.
+    fn notices(&self) -> Vec<Notice>;
 }
 
-/// Drops ignored findings and adds suppressions, in place: those of the settings, and the comments in the files themselves.
+/// Drops ignored findings and adds suppressions, in place: those of the settings, and the comments in the files themselves. A finding its
+/// tool calls suppressed already gets no second entry.
 pub fn apply(findings: &mut Vec<Finding>, judgement: &dyn Judgement, reader: &dyn SourceReader) {
     findings.retain(|finding| !judgement.ignored(finding));
     let mut comments = Comments { reader, files: HashMap::new() };
-    for finding in findings.iter_mut().filter(|finding| !finding.is_suppressed()) {
-        let by_comment = || comments.suppression(finding, judgement);
-        let suppression = judgement.suppressed(finding).or_else(by_comment);
-        finding.suppressions.extend(suppression);
+    for finding in findings.iter_mut() {
+        if !judgement.obeys_sources() {
+            finding.suppressions.iter_mut().for_each(|suppression| suppression.counts = false);
+        }
+        let by_settings = judgement.suppressed(finding, reader);
+        if !finding.is_suppressed() {
+            let by_comment = || comments.suppression(finding, judgement);
+            finding.suppressions.extend(by_settings.or_else(by_comment));
+        }
     }
 }
 
@@ -42,7 +56,7 @@ struct Comments<'a> {
 
 impl Comments<'_> {
     fn suppression(&mut self, finding: &Finding, judgement: &dyn Judgement) -> Option<Suppression> {
-        let location = finding.location.as_ref().filter(|_| judgement.obeys_comments())?;
+        let location = finding.location.as_ref().filter(|_| judgement.obeys_sources())?;
         let line = location.region?.start_line;
         let reader = self.reader;
         let comments = self.files.entry(location.path.clone()).or_insert_with(|| {
@@ -128,8 +142,14 @@ mod tests {
 
     struct ByName;
     impl Judgement for ByName {
-        fn obeys_comments(&self) -> bool {
+        fn obeys_sources(&self) -> bool {
             true
+        }
+        fn records(&self, _: &[ScannerReport], _: bool) -> Vec<SuppressionRecord> {
+            vec![]
+        }
+        fn notices(&self) -> Vec<Notice> {
+            vec![]
         }
         fn ignored(&self, finding: &Finding) -> bool {
             finding
@@ -137,7 +157,7 @@ mod tests {
                 .as_ref()
                 .is_some_and(|location| location.path.as_path().starts_with("ignored"))
         }
-        fn suppressed(&self, finding: &Finding) -> Option<Suppression> {
+        fn suppressed(&self, finding: &Finding, _: &dyn SourceReader) -> Option<Suppression> {
             let quiet = finding
                 .location
                 .as_ref()

@@ -170,6 +170,9 @@ pub fn scan(
     sink.event(Event::Started { scanners: running, sandbox: sandbox.clone() });
     notices.iter().for_each(|notice| sink.event(Event::Notice(notice.clone())));
     let parts = run_all(&shared, &selected, request.sequential, &Mutex::new(&mut *sink));
+    let late = request.judgement.notices();
+    late.iter().for_each(|notice| sink.event(Event::Notice(notice.clone())));
+    notices.extend(late);
     sink.event(Event::Reporting);
 
     let scan = ScanMeta {
@@ -324,11 +327,13 @@ fn assemble(
     }
     scanners.sort_by(|a, b| a.id.cmp(&b.id));
     sort(&mut findings);
+    let suppressions = request.judgement.records(&scanners, request.offline);
     ScanReport {
         scan,
         scanners,
         findings,
         notices,
+        suppressions,
         sbom,
         settings: request.settings.resolved.clone(),
     }

@@ -1,18 +1,42 @@
-//! The settings' ignore paths and suppressions, as a judgement over findings.
+//! The settings' ignore paths and suppressions, as a judgement over findings, with a record of what each suppression covered.
+
+mod notices;
+mod records;
+mod symbols;
+
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use ash_config::{Matcher, Settings, SuppressionRule};
 use ash_model::{
     finding::{Finding, Suppression},
     notice::Notice,
+    report::ScannerReport,
+    source::SourceReader,
+    suppression::SuppressionRecord,
 };
 
+pub use notices::expiring;
+
+use self::symbols::Symbols;
 use crate::{clock::today, merge::Judgement};
 
 struct FromSettings {
     matcher: Matcher,
-    rules: Vec<SuppressionRule>,
+    rules: Vec<Rule>,
+    today: String,
     /// Suppressions are looked at; ignore paths always are.
     suppress: bool,
+    symbols: Symbols,
+    /// Scanners that the configuration turns off.
+    off: BTreeSet<String>,
+}
+
+struct Rule {
+    rule: SuppressionRule,
+    covered: AtomicU64,
 }
 
 /// The judgement the settings ask for. With `ignore_suppressions` every finding that is not in an ignored path counts.
@@ -20,11 +44,27 @@ pub fn judgement(
     settings: &Settings,
     ignore_suppressions: bool,
 ) -> Box<dyn Judgement + Send + Sync> {
-    Box::new(FromSettings {
-        matcher: Matcher::new(&settings.ignore_paths, &settings.suppressions, &today()),
-        rules: settings.suppressions.clone(),
-        suppress: !ignore_suppressions,
-    })
+    Box::new(FromSettings::new(settings, ignore_suppressions, today()))
+}
+
+impl FromSettings {
+    fn new(settings: &Settings, ignore_suppressions: bool, today: String) -> Self {
+        let turned_off = |(name, own): (&String, &ash_config::ScannerSettings)| {
+            (own.enabled == Some(false)).then(|| name.clone())
+        };
+        Self {
+            matcher: Matcher::new(&settings.ignore_paths, &settings.suppressions, &today),
+            rules: settings
+                .suppressions
+                .iter()
+                .map(|rule| Rule { rule: rule.clone(), covered: AtomicU64::new(0) })
+                .collect(),
+            today,
+            suppress: !ignore_suppressions,
+            symbols: Symbols::default(),
+            off: settings.scanners.iter().filter_map(turned_off).collect(),
+        }
+    }
 }
 
 impl Judgement for FromSettings {
@@ -35,16 +75,22 @@ impl Judgement for FromSettings {
             .is_some_and(|location| self.matcher.ignored(&location.path) || is_vendored(finding))
     }
 
-    fn obeys_comments(&self) -> bool {
+    fn obeys_sources(&self) -> bool {
         self.suppress
     }
 
-    fn suppressed(&self, finding: &Finding) -> Option<Suppression> {
-        let rule = self
-            .suppress
-            .then(|| self.matcher.suppression(finding))
-            .flatten()
-            .and_then(|index| self.rules.get(index))?;
+    fn suppressed(&self, finding: &Finding, reader: &dyn SourceReader) -> Option<Suppression> {
+        if !self.suppress {
+            return None;
+        }
+        let within = |symbol: &str, finding: &Finding| self.symbols.hold(symbol, finding, reader);
+        let covering = self.matcher.suppressions(finding, &within);
+        let covering: Vec<&Rule> =
+            covering.into_iter().filter_map(|index| self.rules.get(index)).collect();
+        for rule in &covering {
+            rule.covered.fetch_add(1, Ordering::Relaxed);
+        }
+        let rule = &covering.first()?.rule;
         let path =
             finding.location.as_ref().map(|location| location.path.printable()).unwrap_or_default();
         let justification = format!(
@@ -56,6 +102,18 @@ impl Judgement for FromSettings {
             justification: Some(justification),
             counts: true,
         })
+    }
+
+    fn records(&self, scanners: &[ScannerReport], offline: bool) -> Vec<SuppressionRecord> {
+        self.all_records(&records::Ran { scanners, offline, off: &self.off })
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        if !self.suppress {
+            return Vec::new();
+        }
+        let named = self.rules.iter().filter(|rule| !rule.rule.is_expired(&self.today));
+        self.symbols.notices(named.filter_map(|rule| rule.rule.symbol.as_deref()))
     }
 }
 
@@ -74,23 +132,5 @@ fn is_vendored(finding: &Finding) -> bool {
     inside && finding.scanner.as_str() != "npm-audit"
 }
 
-/// Suppressions that stop applying within a month, one notice each.
-pub fn expiring(settings: &Settings) -> Vec<Notice> {
-    let today = today();
-    let soon = |rule: &&SuppressionRule| {
-        rule.days_left(&today).is_some_and(|days| (0..=30).contains(&days))
-    };
-    let notice = |rule: &SuppressionRule| {
-        let date = rule.expiration.as_deref().unwrap_or_default();
-        Notice::new(
-            format!(
-                "suppression of `{}` in `{}`",
-                rule.rule_id.as_deref().unwrap_or("*"),
-                rule.path
-            ),
-            format!("expires on {date}"),
-        )
-        .hint("mend what it covers, or set a later `expiration`")
-    };
-    settings.suppressions.iter().filter(soon).map(notice).collect()
-}
+#[cfg(test)]
+mod tests;

@@ -51,6 +51,7 @@ pub(crate) fn report(scanners: Vec<ScannerReport>) -> ScanReport {
         scanners,
         findings: vec![],
         notices: vec![],
+        suppressions: vec![],
         sbom: None,
         settings: serde_json::Map::new(),
     }

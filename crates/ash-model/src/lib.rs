@@ -11,4 +11,5 @@ pub mod requirements;
 pub mod severity;
 pub mod source;
 pub mod status;
+pub mod suppression;
 pub mod tool;

@@ -11,6 +11,7 @@ use crate::{
     notice::Notice,
     severity::{SeverityCounts, Threshold},
     status::Status,
+    suppression::SuppressionRecord,
 };
 
 /// A finished scan.
@@ -24,6 +25,8 @@ pub struct ScanReport {
     pub findings: Vec<Finding>,
     /// What was dropped, passed over or could not be done, for the summary.
     pub notices: Vec<Notice>,
+    /// Every suppression of the settings and what became of it, in the settings' order.
+    pub suppressions: Vec<SuppressionRecord>,
     /// The merged CycloneDX document, when an SBOM scanner ran.
     pub sbom: Option<Value>,
     /// The settings the scan ran with, as `ash_config` in the aggregated results.

@@ -42,6 +42,8 @@ pub const REPORTERS: &[&dyn Reporter] = &[
     &formats::gitlab_sast::GitlabSast,
     &formats::gitlab_cyclonedx::GitlabCycloneDx,
     &formats::ocsf::Ocsf,
+    &formats::unused_suppressions::UnusedSuppressions,
+    &formats::unused_suppressions::UnusedSuppressionsMarkdown,
     &formats::aggregated::Aggregated,
 ];
 
@@ -92,7 +94,7 @@ mod tests {
     #[test]
     fn no_report_holds_a_raw_escape_or_a_direction_override_where_people_read() {
         let report = sample::hostile();
-        for id in ["text", "markdown", "html", "junitxml", "csv"] {
+        for id in ["text", "markdown", "html", "junitxml", "csv", "unused-suppressions-markdown"] {
             let Some(reporter) = reporter(id) else { continue };
             let mut bytes = Vec::new();
             reporter.render(&report, &mut bytes).unwrap();

@@ -14,6 +14,7 @@ use ash_model::{
     report::{Invocation, ScanMeta, ScanReport, ScannerReport},
     severity::{Level, Severity, SeverityCounts, Threshold},
     status::{Missing, Status},
+    suppression::{Fate, SuppressionRecord},
 };
 use serde_json::{Map, Value, json};
 
@@ -42,11 +43,49 @@ pub(crate) fn hostile() -> ScanReport {
             Notice::new("firejail", format!("not installed {HOSTILE}"))
                 .hint("type `apt install firejail`"),
         ],
+        suppressions: suppressions(),
         sbom: Some(
             json!({"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": [{"type": "library", "name": "left-pad"}]}),
         ),
         settings: object(json!({"project_name": "x", "fail_on_findings": true})),
     }
+}
+
+/// One of each fate.
+fn suppressions() -> Vec<SuppressionRecord> {
+    let record = |path: &str, rule: Option<&str>, fate| SuppressionRecord {
+        id: format!("{path}|{}|*|*", rule.unwrap_or("*")),
+        path: path.to_owned(),
+        rule_id: rule.map(str::to_owned),
+        reason: format!("agreed {HOSTILE}"),
+        covered: u64::from(fate == Fate::Used),
+        fate,
+        ..SuppressionRecord::default()
+    };
+    vec![
+        record("src/**", None, Fate::Used),
+        SuppressionRecord {
+            id: "src/a.py|B602|3|7".into(),
+            line_start: Some(3),
+            line_end: Some(7),
+            expiration: Some("2027-01-01".into()),
+            ..record("src/a.py", Some("B602"), Fate::Unused)
+        },
+        SuppressionRecord {
+            symbol: Some("Store.<b>".into()),
+            package_name: Some("left|pad".into()),
+            ..record(HOSTILE, None, Fate::Unused)
+        },
+        SuppressionRecord {
+            expiration: Some("2026-01-01".into()),
+            ..record("old.py", None, Fate::Expired)
+        },
+        record(
+            "x.yml",
+            Some("CKV_*"),
+            Fate::NotJudged(format!("checkov did not run (ERROR) {HOSTILE}")),
+        ),
+    ]
 }
 
 fn object(value: Value) -> Map<String, Value> {
@@ -221,7 +260,7 @@ fn findings() -> Vec<Finding> {
         },
         Finding {
             suppressions: vec![suppressed],
-            properties: object(json!({"ash_suppression_id": "src/**|*|*|*"})),
+            properties: Map::new(),
             location: location("src/\u{1b}[31m\u{202e}<b>\n::x.py", 9),
             ..plain.clone()
         },

@@ -147,6 +147,11 @@ pub trait Scanner: Sync {
     fn requirements(&self) -> Requirements {
         Requirements::NONE
     }
+    /// How the ids of its rules begin, `#` standing for a digit, where no other scanner's begin so: a suppression of such a rule is this
+    /// scanner's alone. None: its ids have no form of their own.
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// The calls to make.
     fn plan(&self, site: &Site<'_>) -> Plan;
     /// Reads the outputs of all planned calls, in order.

@@ -8,6 +8,7 @@ use ash_model::{
     report::{ScanReport, ScannerReport},
     severity::SeverityCounts,
     status::Status,
+    suppression::Fate,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -256,14 +257,10 @@ impl<'a> TargetReport<'a> {
     }
 }
 
-/// Ids of the suppression rules that took a finding out of the count, sorted.
+/// Ids of the suppressions that cover a finding, sorted.
 fn used_suppressions(report: &ScanReport) -> Vec<&str> {
-    let ids = report
-        .findings
-        .iter()
-        .filter(|finding| finding.is_suppressed())
-        .filter_map(|finding| finding.properties.get("ash_suppression_id")?.as_str());
-    let mut ids: Vec<&str> = ids.collect();
+    let used = report.suppressions.iter().filter(|record| record.fate == Fate::Used);
+    let mut ids: Vec<&str> = used.map(|record| record.id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();
     ids

@@ -13,3 +13,4 @@ pub(crate) mod markdown;
 pub(crate) mod ocsf;
 pub(crate) mod sarif;
 pub(crate) mod text;
+pub(crate) mod unused_suppressions;

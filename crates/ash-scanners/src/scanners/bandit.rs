@@ -46,6 +46,10 @@ impl Scanner for Bandit {
         }
     }
 
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &["B#"]
+    }
+
     fn plan(&self, site: &Site<'_>) -> Plan {
         if !site.files.iter().any(is_python) {
             return Plan::Skip("no Python file to look at".to_owned());

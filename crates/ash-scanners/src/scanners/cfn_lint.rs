@@ -51,6 +51,10 @@ impl Scanner for CfnLint {
         }
     }
 
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &["E#", "I#", "W####"]
+    }
+
     fn plan(&self, site: &Site<'_>) -> Plan {
         let (templates, renamed) = targets(site);
         if templates.is_empty() {

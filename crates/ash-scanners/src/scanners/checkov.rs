@@ -59,6 +59,10 @@ impl Scanner for Checkov {
         Requirements { env_prefixes: texts(&["CHECKOV_"]), ..Requirements::NONE }
     }
 
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &["CKV_", "CKV2_"]
+    }
+
     fn plan(&self, site: &Site<'_>) -> Plan {
         if site.files.is_empty() {
             return Plan::Skip("no file to look at".to_owned());

@@ -46,6 +46,10 @@ impl Scanner for DetectSecrets {
         Tool { program: "detect-secrets", companions: &[], version: None, install: Install::Uv { requirement: "detect-secrets==1.5.0", with: &[] } }
     }
 
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &["SECRET-"]
+    }
+
     fn plan(&self, site: &Site<'_>) -> Plan {
         let files = files(site);
         if files.is_empty() {

@@ -65,6 +65,10 @@ impl Scanner for NpmAudit {
         }
     }
 
+    fn rule_ids(&self) -> &'static [&'static str] {
+        &["NPM-ADVISORY-"]
+    }
+
     fn plan(&self, site: &Site<'_>) -> Plan {
         let found = Projects::of(site);
         if found.is_empty() {

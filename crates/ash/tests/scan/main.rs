@@ -14,4 +14,5 @@ mod interrupted;
 mod npm_audit;
 mod paths;
 mod refused;
+mod suppressions;
 mod verdicts;

@@ -1,0 +1,63 @@
+//! What is said of suppressions before a scan.
+
+use ash_config::{Settings, SuppressionRule};
+use ash_model::notice::Notice;
+
+use crate::clock::today;
+
+/// How many days ahead the end of a suppression is said.
+const SOON: i64 = 30;
+
+/// Suppressions that stop applying within a month, and those that did, one notice each.
+pub fn expiring(settings: &Settings) -> Vec<Notice> {
+    on(settings, &today())
+}
+
+fn on(settings: &Settings, today: &str) -> Vec<Notice> {
+    let notice = |rule: &SuppressionRule| {
+        let date = rule.expiration.as_deref()?;
+        let reason = match rule.days_left(today)? {
+            ..=0 => format!("expired on {date} and no longer applies"),
+            1..=SOON => format!("expires on {date}"),
+            _ => return None,
+        };
+        let key = format!(
+            "suppression of `{}` in `{}`",
+            rule.rule_id.as_deref().unwrap_or("*"),
+            rule.path
+        );
+        Some(Notice::new(key, reason).hint("mend what it covers, or set a later `expiration`"))
+    };
+    settings.suppressions.iter().filter_map(notice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suppression_is_said_to_end_a_month_before_and_to_have_ended_afterwards() {
+        let rule = |expiration: Option<&str>| SuppressionRule {
+            path: "a.py".to_owned(),
+            rule_id: Some("B1*".to_owned()),
+            expiration: expiration.map(str::to_owned),
+            ..SuppressionRule::default()
+        };
+        let dates = ["2026-06-14", "2026-06-15", "2026-06-16", "2026-07-15", "2026-07-16"];
+        let mut suppressions: Vec<_> = dates.iter().map(|date| rule(Some(date))).collect();
+        suppressions.push(rule(None));
+        let settings = Settings { suppressions, ..Settings::default() };
+        let said: Vec<_> =
+            on(&settings, "2026-06-15").into_iter().map(|notice| notice.reason).collect();
+        assert_eq!(
+            said,
+            [
+                "expired on 2026-06-14 and no longer applies",
+                "expired on 2026-06-15 and no longer applies",
+                "expires on 2026-06-16",
+                "expires on 2026-07-15",
+            ]
+        );
+        assert_eq!(on(&settings, "2026-06-15")[0].key, "suppression of `B1*` in `a.py`");
+    }
+}
