@@ -1,5 +1,7 @@
 //! The environment of a sandboxed scanner: an allowlist, and within it nothing that looks like a credential.
 
+mod credentials;
+
 use std::{
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -21,6 +23,7 @@ const CERTIFICATES: &[&str] = &[
 /// Only with a network.
 const PROXIES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"];
+const UNLESS_DECLARED: &str = "dropped, unless the scanner declares that exact name";
 const CREDENTIALS: &[&str] = ash_model::requirements::CREDENTIAL_WORDS;
 /// Never, whoever declares them: ways to a process outside the sandbox, or to files that configure ash and uv themselves.
 const NEVER: &[&str] = &[
@@ -51,7 +54,7 @@ pub struct VariableRule {
 }
 
 /// The rules on variables, in words, with the lists that are really used. A later rule wins over an earlier one.
-pub fn variable_rules() -> [VariableRule; 8] {
+pub fn variable_rules() -> [VariableRule; 10] {
     let rule = |which, names, then| VariableRule { which, names, then };
     [
         rule("every other variable", &[], "dropped"),
@@ -59,10 +62,16 @@ pub fn variable_rules() -> [VariableRule; 8] {
         rule("names with these beginnings", PREFIXES, "passed"),
         rule("certificates", CERTIFICATES, "passed, and what they name is readable"),
         rule("proxies", PROXIES, "passed where there is a network"),
+        rule("names that contain one of these, in any letter case", CREDENTIALS, UNLESS_DECLARED),
         rule(
-            "names that contain one of these, in any letter case, and values with a URL that holds a user name or password",
-            CREDENTIALS,
-            "dropped, unless the scanner declares that exact name",
+            "names of which one of these is a whole part between `_` or the like, in any letter case",
+            credentials::WHOLE_WORDS,
+            UNLESS_DECLARED,
+        ),
+        rule(
+            "values with user information or a credential's parameter in a URL, or with a `user:password@host`, a `Bearer` or `Basic` header, a private key, or what a known service issues (GitHub, GitLab, AWS, Google, Slack, npm, PyPI, a JSON web token and others)",
+            &[],
+            UNLESS_DECLARED,
         ),
         rule("these names, also when declared", NEVER, "dropped"),
         rule("names with these beginnings, also when declared", NEVER_PREFIXES, "dropped"),
@@ -109,8 +118,8 @@ impl Allowlist<'_> {
                 .any(|prefix| !prefix.is_empty() && name.starts_with(prefix.as_bytes()))
             || (proxy && self.network);
         // A proxy may be written without a scheme: `user:password@host:3128`.
-        let credential = names_a_credential(name)
-            || holds_a_credential_url(value)
+        let credential = credentials::named(name)
+            || credentials::held(value)
             || (proxy && value.contains(&b'@'));
         allowed && !credential
     }
@@ -119,26 +128,6 @@ impl Allowlist<'_> {
 /// Whether no scanner may ever get this variable.
 pub(crate) fn never(name: &[u8]) -> bool {
     is_one_of(NEVER, name) || starts_with_one_of(NEVER_PREFIXES, name)
-}
-
-/// Whether the upper-cased name contains a word for a credential.
-pub(crate) fn names_a_credential(name: &[u8]) -> bool {
-    let upper = name.to_ascii_uppercase();
-    CREDENTIALS.iter().any(|word| contains(&upper, word.as_bytes()))
-}
-
-/// Whether a value holds, anywhere, a URL with user information.
-pub(crate) fn holds_a_credential_url(value: &[u8]) -> bool {
-    const SEPARATOR: &[u8] = b"://";
-    let ends_authority = |byte: &u8| *byte == b'/' || byte.is_ascii_whitespace();
-    (1..value.len()).any(|at| {
-        let scheme = value[at - 1].is_ascii_alphanumeric() || b"+.-".contains(&value[at - 1]);
-        scheme
-            && value[at..].strip_prefix(SEPARATOR).is_some_and(|rest| {
-                let authority = &rest[..rest.iter().position(ends_authority).unwrap_or(rest.len())];
-                authority.contains(&b'@')
-            })
-    })
 }
 
 /// Sets a variable, replacing it.
@@ -187,10 +176,6 @@ fn starts_with_one_of(prefixes: &[&str], name: &[u8]) -> bool {
     prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
-}
-
 #[cfg(test)]
 mod tests {
     use ash_model::requirements::texts;
@@ -227,6 +212,10 @@ mod tests {
             ("UV_CONFIG_FILE", "x"),
             ("LD_PRELOAD", "x"),
             ("lang", "x"),
+            ("ASH_PAT", "x"),
+            ("UV_INDEX_CORP_USERNAME", "x"),
+            ("ASH_ISSUED", "ghp_a1B2c3D4e5F6g7H8i9J0"),
+            ("UV_EXTRA_INDEX_URL", "https://a https://u:p@b"),
         ];
         assert_eq!(
             kept(&Requirements::NONE, true, &variables),
@@ -266,23 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn credential_urls_are_seen_anywhere_in_a_value() {
-        for url in [
-            "https://u:p@h",
-            " https://u@h",
-            "https://a https://u:p@b/x",
-            "x=git+ssh://tok@h",
-            "https://@h",
-        ] {
-            assert!(holds_a_credential_url(url.as_bytes()), "{url}");
-        }
-        for plain in ["https://host/a@b", "://u@h", "user@host", "https://host", "https://host x@y"]
-        {
-            assert!(!holds_a_credential_url(plain.as_bytes()), "{plain}");
-        }
-    }
-
-    #[test]
     fn a_redirect_removes_copies_in_other_letter_case() {
         let mut environment = vec![
             ("NPM_CONFIG_CACHE".into(), "/host".into()),
@@ -294,11 +266,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_allowed_prefix_passes_a_credential_word(prefix in "(LC|ASH|UV|GRYPE)_", word in prop::sample::select(CREDENTIALS), upper: bool, tail in "[A-Za-z_]{0,4}") {
-            let word = if upper { word.to_owned() } else { word.to_lowercase() };
-            let name = format!("{prefix}{word}{tail}");
+        fn no_allowed_prefix_passes_a_credential_word(prefix in "(LC|ASH|UV|GRYPE)_", word in prop::sample::select(CREDENTIALS), whole in prop::sample::select(credentials::WHOLE_WORDS), upper: bool, tail in "[A-Za-z_]{0,4}") {
+            let cased = |word: &str| if upper { word.to_owned() } else { word.to_lowercase() };
+            let (name, parted) = (format!("{prefix}{}{tail}", cased(word)), format!("{prefix}{}_{tail}", cased(whole)));
             let grype = Requirements { env_prefixes: texts(&["GRYPE_"]), ..Requirements::NONE };
-            prop_assert!(kept(&grype, true, &[(&name, "x")]).is_empty());
+            prop_assert!(kept(&grype, true, &[(&name, "x"), (&parted, "x")]).is_empty());
+            let declared = Requirements { env_names: vec![name.clone().into(), parted.clone().into()], ..Requirements::NONE };
+            prop_assert_eq!(kept(&declared, true, &[(&name, "ghp_a1B2c3D4e5F6g7H8i9J0"), (&parted, "https://u:p@h")]).len(), if name == parted { 1 } else { 2 });
         }
 
         #[test]
