@@ -13,6 +13,7 @@ mod glob;
 mod json_schema;
 mod load;
 mod matching;
+mod modules;
 mod overrides;
 mod patch;
 mod read;

@@ -15,6 +15,7 @@ use crate::{
     documents::{Document, Loader},
     environment::{self, Lookup},
     error::{ConfigErrors, Mistake, nearest},
+    modules,
     overrides::{self, Override},
     restricted, schema,
     settings::Settings,
@@ -121,6 +122,15 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
     }
     let root = request.cwd.join(&request.source);
     restricted::drop_tool_config_in_tree(&mut document, &tree, &root, &sources, &mut notices);
+    modules::judge(
+        &document,
+        &layers.trusted,
+        in_tree,
+        request.known_scanners,
+        &sources,
+        &mut mistakes,
+        &mut notices,
+    );
     let threshold = default_threshold(request, &mut notices);
     let project_name =
         (request.env)("ASH_PROJECT_NAME").map(|name| name.to_string_lossy().into_owned());

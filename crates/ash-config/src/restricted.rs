@@ -23,8 +23,7 @@ struct Rule {
     reason: &'static str,
 }
 
-const TOOL_CONFIG: &str =
-    "this tool's configuration can make it run code, so a scanned repository may not choose it";
+const TOOL_CONFIG: &str = "a tool's configuration can make it run code or look away, so a scanned repository may not choose it";
 const VERSION: &str = "a scanned repository may not choose a tool's version";
 const LOOSER: &str = "a scanned repository may shorten a scanner's time limit, not lengthen it";
 const SENDS: &str = "a scanned repository may not choose where reports are sent";
@@ -40,28 +39,21 @@ const RULES: &[Rule] = &[
     rule(&["scanners", "*", "options", "tool_version"], set, VERSION),
     rule(&["scanners", "*", "options", "version"], set, VERSION),
     rule(&["scanners", "*", "options", "scan_timeout"], looser_timeout, LOOSER),
-    rule(&["scanners", "checkov", "options", "config_file"], set, TOOL_CONFIG),
-    rule(&["scanners", "ferret-scan", "options", "config_file"], set, TOOL_CONFIG),
-    rule(&["scanners", "cfn-lint", "options", "config_file"], set, TOOL_CONFIG),
-    rule(&["scanners", "trivy", "options", "config_file"], set, TOOL_CONFIG),
+    rule(&["scanners", "*", "options", "config_file"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy", "options", "ignore_file"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy", "options", "secret_config"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy", "options", "module_dir"], set, TOOL_CONFIG),
-    rule(&["scanners", "trivy-repo", "options", "config_file"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy-repo", "options", "ignore_file"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy-repo", "options", "secret_config"], set, TOOL_CONFIG),
     rule(&["scanners", "trivy-repo", "options", "module_dir"], set, TOOL_CONFIG),
-    rule(&["scanners", "actionlint", "options", "config_file"], set, TOOL_CONFIG),
     rule(&["scanners", "actionlint", "options", "shellcheck"], switched_on, TOOL_CONFIG),
     rule(&["scanners", "actionlint", "options", "pyflakes"], switched_on, TOOL_CONFIG),
-    rule(&["scanners", "zizmor", "options", "config_file"], set, TOOL_CONFIG),
     rule(
         &["scanners", "zizmor", "options", "online_audits"],
         switched_on,
         "a scanned repository may not make a tool go online",
     ),
     rule(&["scanners", "cfn-guard", "options", "rules_paths"], set, TOOL_CONFIG),
-    rule(&["scanners", "gitleaks", "options", "config_file"], set, TOOL_CONFIG),
     rule(&["scanners", "gitleaks", "options", "baseline_path"], set, TOOL_CONFIG),
     rule(
         &["scanners", "detect-secrets", "options", "scan_settings"],
@@ -145,7 +137,7 @@ pub(crate) fn drop_tool_config_in_tree(
         overrule(document, None, rule.path, &mut Vec::new(), &mut |keys, value, _| {
             let inside = value.any_text(&|text| !text.is_empty() && tree.holds(&root.join(text)));
             if inside {
-                let reason = "the file lies inside the scanned tree, and this tool's configuration can make it run code";
+                let reason = "the file lies inside the scanned tree, and a tool's configuration can make it run code or look away";
                 let notice = Notice {
                     file: trust::file_of(sources, value),
                     ..Notice::new(name(keys), reason)

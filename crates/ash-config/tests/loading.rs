@@ -34,7 +34,12 @@ impl Lab {
     }
 
     fn load(&self, config: Option<&str>, overrides: &[&str]) -> Result<Loaded, ConfigErrors> {
-        load(&Request {
+        let variable = |name: &str| self.variables.get(name).map(OsString::from);
+        load(&Request { env: &variable, ..self.request(config, overrides) })
+    }
+
+    fn request(&self, config: Option<&str>, overrides: &[&str]) -> Request<'static> {
+        Request {
             source: self.path("repo"),
             config: config.map(|path| self.path(path)),
             ash_config_env: None,
@@ -43,11 +48,11 @@ impl Lab {
             cwd: self.path(""),
             pwd_env: None,
             home: Some(self.path("home")),
-            env: &|name| self.variables.get(name).map(OsString::from),
+            env: &|_| None,
             known_scanners: &["bandit"],
             workspace: None,
             identify: None,
-        })
+        }
     }
 
     /// The messages of a configuration that does not load, without this machine's directory.
@@ -263,7 +268,7 @@ scanners:
   semgrep: {options: {config: 'https://example.com/rules'}}
   opengrep: {options: {config: p/ci}}
   zizmor: {options: {online_audits: true}}
-  bandit: {tool_version: '==1.0', options: {scan_timeout: 7200, config_file: .bandit}}
+  bandit: {tool_version: '==1.0', options: {scan_timeout: 7200, config_file: /opt/bandit.yaml}}
   grype: {options: {scan_timeout: null}}
   syft: {options: {scan_timeout: 60}}
 reporters:
@@ -280,6 +285,7 @@ mcp-resource-management: {max_concurrent_scans: 10}
         "reporters.s3.enabled",
         "reporters.s3.options",
         "scanners.actionlint.options.shellcheck",
+        "scanners.bandit.options.config_file",
         "scanners.bandit.options.scan_timeout",
         "scanners.bandit.tool_version",
         "scanners.checkov.options.config_file",
@@ -357,7 +363,7 @@ fn tool_configuration_in_the_tree_is_dropped_whoever_names_it() {
 
 #[test]
 fn leniency_said_in_the_tree_is_marked() {
-    let text = "fail_on_incomplete_scanners: false\ncontent_db_staleness: warn\nash_plugin_modules: [x.ash_plugins, y.ash_plugins]\n";
+    let text = "fail_on_incomplete_scanners: false\ncontent_db_staleness: warn\n";
     let lab = Lab::new(&[("repo/.ash.yaml", text), ("ops.yaml", text)]);
     let marks = |loaded: &Loaded| {
         let settings = &loaded.settings;
@@ -375,19 +381,27 @@ fn leniency_said_in_the_tree_is_marked() {
         (false, false, Staleness::Warn, false, false)
     );
     let loaded = lab
-        .load(
-            None,
-            &[
-                "fail_on_incomplete_scanners=false",
-                "content_db_staleness=warn",
-                "ash_plugin_modules+=[y.ash_plugins]",
-            ],
-        )
+        .load(None, &["fail_on_incomplete_scanners=false", "content_db_staleness=warn"])
         .unwrap();
     assert_eq!(marks(&loaded), (false, false, Staleness::Warn, false, true));
-    let only_in_tree: Vec<bool> =
-        loaded.settings.plugin_modules.iter().map(|module| module.only_in_tree).collect();
-    assert_eq!(only_in_tree, [true, false, false]);
+}
+
+#[test]
+fn a_plugin_module_is_accepted_where_its_scanner_is_built_in() {
+    let module = "automated_security_helper.plugin_modules.ash_snyk_plugins";
+    let text = format!("ash_plugin_modules: [{module}, evil.ash_plugins]\n");
+    let lab = Lab::new(&[("repo/.ash.yaml", &text), ("ops.yaml", &text)]);
+    let judged = |config: Option<&str>, known: &'static [&'static str]| {
+        let request = Request { known_scanners: known, ..lab.request(config, &[]) };
+        load(&request).map(|loaded| loaded.notices).map_err(|errors| errors.to_string())
+    };
+    let notices = judged(None, &["bandit", "snyk-code"]).unwrap();
+    assert!(notices[0].reason.starts_with("`evil.ash_plugins` not loaded"), "{notices:?}");
+    let notices = judged(None, &["bandit"]).unwrap();
+    assert!(notices[0].reason.starts_with(&format!("`{module}`, `evil.")), "{notices:?}");
+    assert!(
+        judged(Some("ops.yaml"), &["snyk-code"]).unwrap_err().contains("names `evil.ash_plugins`,")
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! The hostile program is C (`hostile/*.c`): its attacks are raw system calls, and `unsafe` is forbidden in every crate. It prints
 //! `STARTED ID`, tries, and ends with one verdict line; see [`Verdict`]. What an attack changed outside its sandbox is judged here,
-//! outside, by [`Lab`].
+//! outside, by [`Lab`]. `trust` is the table of who may grant what.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,6 +17,8 @@ mod ears;
 mod lab;
 #[cfg(target_os = "linux")]
 mod run;
+#[cfg(unix)]
+pub mod trust;
 mod verdict;
 #[cfg(target_os = "linux")]
 mod victim;
