@@ -27,6 +27,8 @@ pub(super) struct Machine<'a> {
     pub(super) log: &'a Path,
     /// Seconds after which it is stopped.
     pub(super) limit: u32,
+    /// How many machines share this one's processors.
+    pub(super) at_once: usize,
 }
 
 impl Machine<'_> {
@@ -45,7 +47,17 @@ impl Machine<'_> {
             self.words
         );
         let code = call
-            .args(["-smp", "2", "-m", "2048", "-display", "none", "-monitor", "none", "-no-reboot"])
+            .args([
+                "-smp",
+                &self.processors().to_string(),
+                "-m",
+                "2048",
+                "-display",
+                "none",
+                "-monitor",
+                "none",
+                "-no-reboot",
+            ])
             .args(["-nic", "none", "-device", "virtio-rng-pci"])
             .arg("-kernel")
             .arg(image)
@@ -60,6 +72,12 @@ impl Machine<'_> {
         let bytes = fs::read(self.log)
             .with_context(|| format!("qemu ended with {code} and left no console"))?;
         Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+    }
+
+    /// A guest with more processors than it gets waits for locks whose holders do not run.
+    fn processors(&self) -> usize {
+        let here = std::thread::available_parallelism().map_or(1, usize::from);
+        (here / self.at_once).clamp(1, 2)
     }
 
     fn image(&self) -> Result<PathBuf> {

@@ -48,8 +48,8 @@ const EMULATE_ARM64: Package = Package {
     present: || which("qemu-system-aarch64").is_some(),
 };
 
-/// Installs the tools of this machine, and lets apt know the architecture.
-pub(super) fn prepare(arch: Arch) -> Result<()> {
+/// Whether this machine can make and boot images at all.
+pub(super) fn able() -> Result<()> {
     ensure!(
         which("apt-get").is_some() && which("dpkg-deb").is_some(),
         "`cargo xtask kernels` needs apt and dpkg: run it on Debian or Ubuntu, or in a container of one"
@@ -58,6 +58,12 @@ pub(super) fn prepare(arch: Arch) -> Result<()> {
         machine::is_root(),
         "`cargo xtask kernels` builds file systems with files of several owners: run it as root, for example in a container"
     );
+    Ok(())
+}
+
+/// Installs the tools of this machine, and lets apt know the architecture.
+pub(super) fn prepare(arch: Arch) -> Result<()> {
+    able()?;
     if Arch::host() != Some(arch) && !knows(arch)? {
         Call::new("dpkg").args(["--add-architecture", arch.name()]).run()?;
         apt().arg("update").run()?;
@@ -91,16 +97,19 @@ pub(super) fn kernel(line: &str, arch: Arch, dir: &Path) -> Result<PathBuf> {
     if place.join("boot").is_dir() {
         return Ok(place);
     }
-    let mut names = kernel_names(line, arch)?;
-    if names.is_empty() {
-        apt().arg("update").run()?;
+    let mut names = Vec::new();
+    // The lists may be missing, or older than the packages.
+    for update in [false, true] {
+        if update {
+            apt().arg("update").run()?;
+        }
         names = kernel_names(line, arch)?;
-    }
-    // A name may outlive its package in the lists.
-    for name in names.iter().take(3) {
-        if let Ok(deb) = download(name, arch, &dir.join("packages")) {
-            unpack(&deb, &place)?;
-            return Ok(place);
+        // A name may outlive its package in the lists.
+        for name in names.iter().take(3) {
+            if let Ok(deb) = download(name, arch, &dir.join("packages")) {
+                unpack(&deb, &place)?;
+                return Ok(place);
+            }
         }
     }
     bail!(
@@ -135,7 +144,11 @@ fn numbers(name: &str) -> Vec<u64> {
 pub(super) fn unpacked(name: &str, arch: Arch, dir: &Path) -> Result<PathBuf> {
     let place = dir.join(name);
     if !place.is_dir() {
-        let deb = download(name, arch, &dir.join("packages"))?;
+        let packages = dir.join("packages");
+        let deb = download(name, arch, &packages).or_else(|_| {
+            apt().arg("update").run()?;
+            download(name, arch, &packages)
+        })?;
         unpack(&deb, &place)?;
     }
     Ok(place)

@@ -7,9 +7,9 @@ use super::{
 
 /// Checks that held and those that did not.
 #[derive(Debug, Default)]
-pub(super) struct Verdicts {
-    pub(super) passed: u64,
-    pub(super) failed: Vec<String>,
+pub(crate) struct Verdicts {
+    pub(crate) passed: u64,
+    pub(crate) failed: Vec<String>,
 }
 
 /// One line of the table.
@@ -31,6 +31,12 @@ pub(super) struct Row {
 impl Verdicts {
     fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if holds { self.passed += 1 } else { self.failed.push(what()) }
+    }
+
+    /// Adds another machine's.
+    pub(super) fn extend(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed.extend(more.failed);
     }
 
     /// Something that went wrong before anything could be checked.

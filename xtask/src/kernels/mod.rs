@@ -6,43 +6,53 @@ mod console;
 mod debian;
 mod image;
 mod judge;
+mod options;
 mod programs;
 mod situations;
 
-use std::{fs, process::ExitCode, time::Instant};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Mutex,
+    thread,
+    time::Instant,
+};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use self::{
-    arch::Arch,
     boot::Machine,
     judge::{Row, Verdicts},
-    situations::{LINES, Line, SITUATIONS, USERS},
+    options::{Options, line_names, situation_names},
+    situations::{LINES, Line, Situation},
 };
 use crate::{shell::say, workspace};
 
 /// Seconds after which a machine is stopped: an emulated one needs minutes for every attack in every backend.
 const LIMIT: u32 = 5400;
 
-/// Steps that take minutes where the processor is emulated: root's attempts on the whole machine, and the test programs.
-const LONG_STEPS: &[&str] = &["dangers", "works", "lifecycle", "hostile", SHORTER_MATRIX];
+/// Machines that run at the same time. Most of a boot and of every step uses one processor only.
+const AT_ONCE: usize = 2;
 
-/// The matrix without its half in which a network is granted.
-const SHORTER_MATRIX: &str = "hostile-offline";
-
-/// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    arch: Arch,
-    /// Names of kernels, situations and users; all of a kind where none of that kind is named.
-    only: Vec<String>,
-    /// The long steps to run.
-    tests: Vec<String>,
+/// Runs everything that the words ask for, and prints what came of it.
+pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
+    let verdicts = check(words)?;
+    for failure in &verdicts.failed {
+        say(&format!("FAILED  {failure}"));
+    }
+    say(&format!("{} passed, {} failed", verdicts.passed, verdicts.failed.len()));
+    Ok(if verdicts.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs everything that the words ask for.
-pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
-    let options = parse(words)?;
+/// Why this machine cannot boot kernels, if so.
+pub(crate) fn obstacle() -> Option<String> {
+    debian::able().err().map(|error| format!("{error:#}"))
+}
+
+/// Runs everything that the words ask for, and prints the table.
+pub(crate) fn check(words: &[&str]) -> Result<Verdicts> {
+    let options = Options::parse(words)?;
     let arch = options.arch;
     debian::prepare(arch)?;
     let target = workspace::target_dir().join("kernels");
@@ -56,151 +66,177 @@ pub(crate) fn run(words: &[&str]) -> Result<ExitCode> {
     );
     let root = image::root(arch, &dir)?;
     let programs = image::programs(&programs::build(arch, &base)?, &dir)?;
+    let site = Site { options: &options, dir: &dir, base: &base, root: &root, programs: &programs };
 
-    let users: Vec<&str> =
-        USERS.iter().copied().filter(|user| options.wants(user, USERS)).collect();
+    let mut boots = Vec::new();
+    for line in LINES.iter().filter(|line| options.wants(line.name, &line_names())) {
+        boots.extend(site.boots(line)?);
+    }
+    let boots = longest_first(boots);
+    let at_once = AT_ONCE.min(boots.len());
+    let ended = in_parallel(&boots, at_once, |boot| site.boot(boot, at_once));
     let mut verdicts = Verdicts::default();
     let mut table = Vec::new();
-    for line in LINES.iter().filter(|line| options.wants(line.name, &line_names())) {
-        let kernel = debian::kernel(line.name, arch, &dir)?;
-        let initrd = image::initrd(arch, &kernel, &dir)?;
-        let wanted =
-            |situation: &situations::Situation| options.wants(situation.name, &situation_names());
-        for (words, group) in situations::boots(wanted) {
-            let names: Vec<&str> = group.iter().map(|situation| situation.name).collect();
-            let words = format!(
-                "{words} ash.programs={} ash.situations={} ash.users={} ash.steps={}",
-                base.display(),
-                names.join(","),
-                users.join(","),
-                options.tests.join(",")
-            );
-            let log = dir.join(format!("console-{}-{}.log", line.name, names.join("-")));
-            say(&format!(
-                "\n=== Linux {} {}: {} ({})",
-                line.name,
-                arch.name(),
-                names.join(", "),
-                log.display()
-            ));
-            let started = Instant::now();
-            let machine = Machine {
-                arch,
-                kernel: &kernel,
-                initrd: &initrd,
-                root: &root,
-                programs: &programs,
-                words: &words,
-                log: &log,
-                limit: LIMIT,
-            };
-            let (steps, done) = console::read(&machine.run()?);
-            for step in &steps {
-                say(&format!(
-                    "{:<16} {:<5} {:<24} {:>6.0} s",
-                    step.situation, step.user, step.name, step.seconds
-                ));
-            }
-            for situation in &group {
-                judge::judge(line, situation, &steps, &mut verdicts);
-                for user in &users {
-                    if !steps
-                        .iter()
-                        .any(|step| step.situation == situation.name && step.user == *user)
-                    {
-                        verdicts
-                            .fail(format!("{} {} {user}: nothing ran", line.name, situation.name));
-                    }
-                }
-            }
-            if !done {
-                verdicts.fail(format!(
-                    "Linux {}: the machine did not come to its end; read {}",
-                    line.name,
-                    log.display()
-                ));
-            }
-            table.extend(judge::rows(&steps).into_iter().map(|row| (line, row)));
-            say(&format!("--- {:.0} s", started.elapsed().as_secs_f64()));
-        }
+    for (boot, ended) in boots.iter().zip(ended) {
+        let (found, rows) = ended?;
+        verdicts.extend(found);
+        table.extend(rows.into_iter().map(|row| (boot.line, row)));
     }
-    Ok(finish(arch, &table, &verdicts))
+    print(&options, &table);
+    Ok(verdicts)
 }
 
-fn parse(words: &[&str]) -> Result<Options> {
-    let mut options = Options {
-        arch: Arch::host().unwrap_or(Arch::Amd64),
-        only: Vec::new(),
-        tests: LONG_STEPS
-            .iter()
-            .filter(|step| **step != SHORTER_MATRIX)
-            .map(ToString::to_string)
-            .collect(),
-    };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--arch" => {
-                let name = words.next().context("`--arch` wants `amd64` or `arm64`")?;
-                options.arch = Arch::parse(name)
-                    .with_context(|| format!("no architecture `{name}`: use `amd64` or `arm64`"))?;
-            }
-            "--only" => {
-                let known = [line_names(), situation_names(), USERS.to_vec()].concat();
-                let name = words.next().copied().unwrap_or_default();
-                if !known.contains(&name) {
-                    bail!("`--only` wants a kernel, a situation or a user: {}", known.join(", "));
-                }
-                options.only.push(name.to_owned());
-            }
-            "--tests" => {
-                let names = words.next().with_context(|| {
-                    format!("`--tests` wants some of {}, or `none`", LONG_STEPS.join(","))
-                })?;
-                options.tests =
-                    names.split(',').filter(|name| *name != "none").map(str::to_owned).collect();
-                if let Some(name) =
-                    options.tests.iter().find(|name| !LONG_STEPS.contains(&name.as_str()))
-                {
-                    bail!("no tests `{name}`: use some of {}, or `none`", LONG_STEPS.join(","));
-                }
-            }
-            other => bail!(
-                "unknown word `{other}`: `cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES]`"
-            ),
-        }
-    }
-    Ok(options)
+/// What every machine is made of.
+struct Site<'a> {
+    options: &'a Options,
+    dir: &'a Path,
+    base: &'a Path,
+    root: &'a Path,
+    programs: &'a Path,
 }
 
-impl Options {
-    fn wants(&self, name: &str, kind: &[&str]) -> bool {
-        let mut named = self.only.iter().filter(|only| kind.contains(&only.as_str())).peekable();
-        named.peek().is_none() || named.any(|only| only == name)
+/// One machine to start.
+struct Boot {
+    line: &'static Line,
+    kernel: PathBuf,
+    initrd: PathBuf,
+    /// Words of the kernel's command line that bring the situations about.
+    words: &'static str,
+    situations: Vec<Situation>,
+}
+
+impl Boot {
+    /// The names of its situations.
+    fn names(&self) -> Vec<&'static str> {
+        self.situations.iter().map(|situation| situation.name).collect()
     }
 }
 
-fn line_names() -> Vec<&'static str> {
-    LINES.iter().map(|line| line.name).collect()
-}
+impl Site<'_> {
+    fn boots(&self, line: &'static Line) -> Result<Vec<Boot>> {
+        let arch = self.options.arch;
+        let kernel = debian::kernel(line.name, arch, self.dir)?;
+        let initrd = image::initrd(arch, line.name, &kernel, self.dir)?;
+        let wanted = |situation: &Situation| self.options.wants(situation.name, &situation_names());
+        let groups = situations::boots(wanted).into_iter();
+        Ok(groups
+            .map(|(words, situations)| {
+                let (kernel, initrd) = (kernel.clone(), initrd.clone());
+                Boot { line, kernel, initrd, words, situations }
+            })
+            .collect())
+    }
 
-fn situation_names() -> Vec<&'static str> {
-    SITUATIONS.iter().map(|situation| situation.name).collect()
-}
-
-fn finish(arch: Arch, table: &[(&Line, Row)], verdicts: &Verdicts) -> ExitCode {
-    say("");
-    if !table.is_empty() {
-        say(
-            "| kernel | situation | user | backend | attempts blocked | allowed by design | known gaps | failed |",
+    /// Lets one machine come to its end and judges what it said.
+    fn boot(&self, boot: &Boot, at_once: usize) -> Result<(Verdicts, Vec<Row>)> {
+        let Boot { line, situations, .. } = boot;
+        let arch = self.options.arch;
+        let users = self.options.users();
+        let names = boot.names();
+        let words = format!(
+            "{} ash.programs={} ash.situations={} ash.users={} ash.steps={}",
+            boot.words,
+            self.base.display(),
+            names.join(","),
+            users.join(","),
+            self.options.tests.join(",")
         );
-        say("|---|---|---|---|---|---|---|---|");
+        let log = self.dir.join(format!("console-{}-{}.log", line.name, names.join("-")));
+        let title = format!("Linux {} {}: {}", line.name, arch.name(), names.join(", "));
+        say(&format!("starting {title} ({})", log.display()));
+        let started = Instant::now();
+        let machine = Machine {
+            arch,
+            kernel: &boot.kernel,
+            initrd: &boot.initrd,
+            root: self.root,
+            programs: self.programs,
+            words: &words,
+            log: &log,
+            limit: LIMIT,
+            at_once,
+        };
+        let (steps, done) = console::read(&machine.run()?);
+        let mut report = format!("\n=== {title}");
+        for step in &steps {
+            report.push_str(&format!(
+                "\n{:<16} {:<5} {:<24} {:>6.0} s",
+                step.situation, step.user, step.name, step.seconds
+            ));
+        }
+        say(&format!("{report}\n--- {:.0} s", started.elapsed().as_secs_f64()));
+
+        let mut verdicts = Verdicts::default();
+        for situation in situations {
+            judge::judge(line, situation, &steps, &mut verdicts);
+            for user in &users {
+                let ran =
+                    |step: &console::Step| step.situation == situation.name && step.user == *user;
+                if !steps.iter().any(ran) {
+                    verdicts.fail(format!("{} {} {user}: nothing ran", line.name, situation.name));
+                }
+            }
+        }
+        if !done {
+            let log = log.display();
+            verdicts.fail(format!(
+                "Linux {}: the machine did not come to its end; read {log}",
+                line.name
+            ));
+        }
+        Ok((verdicts, judge::rows(&steps)))
     }
+}
+
+/// The machine with most to do must not be the last one to start.
+fn longest_first(mut boots: Vec<Boot>) -> Vec<Boot> {
+    boots.sort_by_key(|boot| std::cmp::Reverse(boot.situations.len()));
+    boots
+}
+
+/// The results in the order of the items.
+fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    workers: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = Mutex::new(items.iter().enumerate());
+    let take = || next.lock().ok().and_then(|mut next| next.next());
+    let mut results: Vec<(usize, R)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers.min(items.len()))
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut done = Vec::new();
+                    while let Some((index, item)) = take() {
+                        done.push((index, work(item)));
+                    }
+                    done
+                })
+            })
+            .collect();
+        let ended = workers.into_iter().map(thread::ScopedJoinHandle::join);
+        ended
+            .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+fn print(options: &Options, table: &[(&Line, Row)]) {
+    if table.is_empty() {
+        return;
+    }
+    say("");
+    say(
+        "| kernel | situation | user | backend | attempts blocked | allowed by design | known gaps | failed |",
+    );
+    say("|---|---|---|---|---|---|---|---|");
     for (line, row) in table {
         say(&format!(
             "| {} {} | {} | {} | {} | {} | {} | {} | {} |",
             line.name,
-            arch.name(),
+            options.arch.name(),
             row.situation,
             row.user,
             row.backend,
@@ -210,27 +246,20 @@ fn finish(arch: Arch, table: &[(&Line, Row)], verdicts: &Verdicts) -> ExitCode {
             row.failed
         ));
     }
-    for failure in &verdicts.failed {
-        say(&format!("FAILED  {failure}"));
-    }
-    say(&format!("{} passed, {} failed", verdicts.passed, verdicts.failed.len()));
-    if verdicts.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::in_parallel;
 
     #[test]
-    fn the_names_after_only_choose_kernels_and_situations_separately() {
-        let options = parse(&["--arch", "arm64", "--only", "6.12", "--only", "apparmor"]).unwrap();
-        assert_eq!(options.arch, Arch::Arm64);
-        assert!(options.wants("6.12", &line_names()) && !options.wants("6.1", &line_names()));
-        assert!(options.wants("apparmor", &situation_names()));
-        assert!(!options.wants("default", &situation_names()));
-        assert_eq!(parse(&["--tests", "none"]).unwrap().tests, Vec::<String>::new());
-        assert_eq!(parse(&["--tests", "works,hostile"]).unwrap().tests, ["works", "hostile"]);
-        assert!(parse(&["--tests", "nothing"]).is_err());
-        assert!(parse(&["--only", "5.10"]).unwrap_err().to_string().contains("6.12"));
+    fn results_keep_the_order_of_what_was_asked_for() {
+        let numbers: Vec<u64> = (0..20).collect();
+        let results = in_parallel(&numbers, 3, |number| {
+            std::thread::sleep(std::time::Duration::from_millis(20 - number));
+            number * 2
+        });
+        assert_eq!(results, numbers.iter().map(|number| number * 2).collect::<Vec<_>>());
+        assert_eq!(in_parallel(&[] as &[u64], 3, |number| *number), Vec::<u64>::new());
     }
 }

@@ -3,6 +3,7 @@
 mod install;
 mod newer_bwrap;
 mod ordinary_user;
+mod other_kernels;
 mod tally;
 
 use std::{
@@ -157,6 +158,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     } else {
         say("not root: the tests ran as an ordinary user only");
     }
+    other_kernels::run(&mut tally);
     Ok(finish(&tally))
 }
 
