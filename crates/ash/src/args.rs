@@ -211,6 +211,9 @@ pub(crate) struct ExplainArgs {
     pub(crate) scanner: String,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
+    /// A workspace definition, or auto: explain its project in --source-dir, here, or its only one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) workspace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) confine: ConfineArgs,
     /// As JSON

@@ -8,6 +8,8 @@ pub(crate) const INCOMPLETE: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 /// Configuration does not load.
 pub(crate) const CONFIG: u8 = 3;
+/// A workspace definition cannot be used.
+pub(crate) const WORKSPACE: u8 = 4;
 
 /// `ash sandbox run`: the command timed out.
 pub(crate) const TIMED_OUT: u8 = 124;

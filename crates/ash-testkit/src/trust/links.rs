@@ -6,6 +6,9 @@ use super::{
     REFUSED, Row, SCAN, Typed, ash_config, config, refused, row,
 };
 
+/// The row that only holds where letter case counts.
+pub(super) const CASE_COUNTS: &str = "another letter case is another directory where case counts";
+
 /// A row of a file system that ignores letter case.
 const fn folded(what: &'static str, make: &'static [super::Make], typed: Typed) -> Row {
     Row { what, make, typed, expect: Expect::Settings(REFUSED), folds_case: true }
@@ -150,12 +153,7 @@ pub(super) const ROWS: &[Row] = &[
         config("repo-ops/c.yaml"),
         GRANTED,
     ),
-    row(
-        "another letter case is another directory where case counts",
-        &[File("REPO/c.yaml", GRANTS)],
-        config("REPO/c.yaml"),
-        GRANTED,
-    ),
+    row(CASE_COUNTS, &[File("REPO/c.yaml", GRANTS)], config("REPO/c.yaml"), GRANTED),
     folded(
         "another letter case of the tree is inside where case is ignored",
         &[File("REPO/c.yaml", GRANTS)],

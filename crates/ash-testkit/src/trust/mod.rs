@@ -13,6 +13,8 @@ mod mounts;
 mod others;
 mod workspaces;
 
+use std::{fs, path::Path};
+
 pub use lab::Lab;
 
 /// Scanners that every row is asked about; the first two declare a network, the others do not.
@@ -112,7 +114,9 @@ pub fn rows() -> Vec<Row> {
         workspaces::ROWS,
         others::ROWS,
     ];
-    tables.concat()
+    // Elsewhere the usual file system ignores letter case.
+    let is_shown = |row: &Row| cfg!(target_os = "linux") || row.what != links::CASE_COUNTS;
+    tables.concat().into_iter().filter(is_shown).collect()
 }
 
 /// Whether a notice by this key is about a setting; a run of the program has others, about the machine.
@@ -127,6 +131,30 @@ pub fn is_setting(key: &str) -> bool {
         "ash_plugin_modules",
     ]
     .contains(&first)
+}
+
+/// Whether a notice about a dropped setting says in which file it really stands, why, and what to type.
+///
+/// # Errors
+/// When it does not: the notice.
+pub fn explains_itself(
+    key: &str,
+    file: Option<&str>,
+    reason: &str,
+    hint: Option<&str>,
+) -> Result<(), String> {
+    let last = key.rsplit('.').next().unwrap_or(key);
+    let says = |text: String| text.contains(last) || text.contains(&last.replace('_', "-"));
+    let stands_there = file.is_some_and(|file| {
+        file == "--config-overrides"
+            || Path::new(file).is_absolute() && fs::read_to_string(file).is_ok_and(says)
+    });
+    // A key without effect needs no hint: its reason says what to use instead.
+    if stands_there && (hint.is_some() || reason.starts_with("has no effect: ")) {
+        Ok(())
+    } else {
+        Err(format!("does not explain itself: {key}, {file:?}, {reason}, {hint:?}"))
+    }
 }
 
 const MODE: &str = "sandbox.mode";

@@ -20,7 +20,10 @@ use ash_sandbox::{
 };
 use ash_scanners::{SCANNERS, Scanner};
 
-use super::shared::{Loaded, absolute, directory, load, lookup, mode_of, site, tools};
+use super::{
+    shared::{Loaded, absolute, directory, load, lookup, mode_of, site, tools},
+    workspace::Workspace,
+};
 use crate::{args::ExplainArgs, environment::Environment, error::CommandError, ui};
 
 /// What is shown, and printed as JSON.
@@ -41,6 +44,10 @@ pub(crate) struct Explained {
     pub(crate) profile: Option<String>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) refusal: Option<String>,
+    /// The configuration file in use.
+    pub(crate) config: Option<String>,
+    /// What the settings grant beyond the declaration, in every mode.
+    pub(crate) extra_read_paths: Vec<String>,
 }
 
 /// Explains one scanner.
@@ -49,10 +56,15 @@ pub(crate) fn explain(
     environment: &Environment,
 ) -> Result<ExitCode, CommandError> {
     let scanner = find(&args.scanner)?;
-    let source = directory(args.place.source_dir.as_ref())?;
+    let workspace = args.workspace.as_deref().map(Workspace::read).transpose()?;
+    let source = match &workspace {
+        Some(workspace) => workspace.project(args.place.source_dir.as_ref())?,
+        None => directory(args.place.source_dir.as_ref())?,
+    };
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
-    let Loaded { settings, mut notices, tree, .. } =
-        load(&args.place, args.confine.sandbox, &source, environment)?;
+    let workspace = workspace.map(|workspace| workspace.root);
+    let Loaded { settings, mut notices, tree, used } =
+        load(&args.place, args.confine.sandbox, &source, workspace.as_deref(), environment)?;
     let mode = mode_of(&settings)?;
     let output =
         args.place.output_dir.as_deref().map_or_else(|| Ok(default_output(&source)), absolute)?;
@@ -98,6 +110,13 @@ pub(crate) fn explain(
         profile: None,
         notices,
         refusal: refused_output.map(|refused| refused.to_string()),
+        config: used.map(|used| printable(used.as_os_str())),
+        extra_read_paths: settings
+            .sandbox
+            .extra_read_paths
+            .iter()
+            .map(|path| printable(path.as_os_str()))
+            .collect(),
     };
     match Policy::resolve(id.as_str(), &requirements, &site, &ground, &grants, &program, &[]) {
         Err(error) => explained.refusal = explained.refusal.or(Some(error.to_string())),

@@ -7,6 +7,7 @@ mod run;
 mod scan;
 mod shared;
 pub(crate) mod status;
+mod workspace;
 
 use std::process::ExitCode;
 

@@ -24,7 +24,7 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
     let source = source(args)?;
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
     let Loaded { settings, notices, tree, used } =
-        load(&args.place, args.confine.sandbox, &source, environment)?;
+        load(&args.place, args.confine.sandbox, &source, None, environment)?;
     let mode = mode_of(&settings)?;
     let output = match &args.place.output_dir {
         Some(output) => absolute(output)?,

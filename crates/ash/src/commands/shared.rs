@@ -98,11 +98,12 @@ pub(crate) fn lookup(environment: &Environment, tools: &Tools, tree: &Tree) -> L
     }
 }
 
-/// Loads the settings for a scan of this directory.
+/// Loads the settings for a scan of this directory, which may be a project of a workspace.
 pub(crate) fn load(
     place: &PlaceArgs,
     sandbox: Option<Mode>,
     source: &Path,
+    workspace: Option<&Path>,
     environment: &Environment,
 ) -> Result<Loaded, CommandError> {
     let known: Vec<String> = SCANNERS.iter().map(|scanner| scanner.id().to_string()).collect();
@@ -123,7 +124,7 @@ pub(crate) fn load(
         home: environment.get("HOME").map(PathBuf::from),
         env: &variable,
         known_scanners: &known,
-        workspace: None,
+        workspace: workspace.map(Path::to_owned),
         identify: None,
     };
     let loaded = ash_config::load(&request).map_err(|errors| {

@@ -61,14 +61,26 @@ pub(crate) fn explanation(explanation: &Explained) {
     if let Some(refusal) = &explanation.refusal {
         text += &format!("refused: {refusal}\n");
     }
+    let is_off = explanation.mode == "off";
+    if is_off {
+        text += "nothing confines it: it has all your rights, the network included\n";
+    }
+    if let Some(config) = &explanation.config {
+        text += &format!("configuration: {config}\n");
+    }
     text += &format!(
-        "network: {}{}\n",
+        "network{}: {}{}\n",
+        if is_off { " under a sandbox" } else { "" },
         if explanation.network { "yes" } else { "none" },
         if explanation.offline { " (offline)" } else { "" }
     );
     text += &format!("starts in: {}\n", explanation.cwd);
     text += &list("writable", explanation.writable.iter().cloned());
     text += &list("read-only", explanation.read_only.iter().cloned());
+    text += &list(
+        "allowed by `sandbox.extra_read_paths`",
+        explanation.extra_read_paths.iter().cloned(),
+    );
     text += &list(
         "caches",
         explanation.caches.iter().map(|cache| format!("{} ({})", cache.path, mode(cache))),
