@@ -75,8 +75,8 @@ pub(crate) struct StageSpec {
     pub(crate) landlock_alone: bool,
     /// `(name, value)` of the resource limits to set: `core`, `file_size`, `processes`.
     pub(crate) rlimits: Vec<(Rlimit, u64)>,
-    /// Whether `ash __confine apply` stays as the tool's parent and reports how it ended (inside a PID namespace, where the supervisor
-    /// would see only 128 + signal), or execs the tool.
+    /// Whether `ash __confine apply` stays as the tool's parent, or execs the tool. A parent reports how the tool ended (inside a PID namespace the
+    /// supervisor would see only 128 + signal), and ends what is below it when the supervisor is gone.
     pub(crate) stay: bool,
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use ash_testkit::{BWRAP_OVERLAY, Lab, Run, Running};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use support::{ASH, COLUMNS, trial};
 
 fn main() {
@@ -45,6 +45,16 @@ fn main() {
     trials.extend(each("terminating_ash_ends_the_tree_within_a_second", |backend| {
         ending_ash_ends_the_tree(backend, Signal::TERM)
     }));
+    trials.extend(each("killing_ash_and_its_supervisor_at_once_leaves_no_process", |backend| {
+        killed_together(backend, &["supervise"], false)
+    }));
+    trials.extend(each(
+        "killing_ash_and_every_stage_at_once_leaves_what_is_documented",
+        |backend| {
+            // What is documented in `docs/sandbox.md`: only a namespace of processes ends with its parent, whoever is killed.
+            killed_together(backend, &["supervise", "apply"], backend == "landlock")
+        },
+    ));
     trials.extend(each("a_command_that_ends_takes_its_daemons_along", daemons_end));
     trials.extend(each("a_command_that_is_not_found_is_127", not_found));
     trials.extend(each("a_file_that_cannot_be_executed_is_126", not_executable));
@@ -200,6 +210,60 @@ fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(),
     }
     let left = private_directories(&lab);
     check("no private directory is left", left.is_empty(), || format!("{left:?}"))
+}
+
+/// Kills ash and the stages of these names below it in one moment. `survives`: a known gap, which must still be there.
+fn killed_together(backend: &'static str, stages: &[&str], survives: bool) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let mut running =
+        sandboxed(&lab, backend, &[], &with_daemon(&lab, "trap '' INT TERM HUP; sleep 80")).start();
+    wait_for_beats(&lab, &mut running)?;
+    let all = below(running.pid().as_raw_nonzero().get());
+    let doomed: Vec<Pid> = all
+        .iter()
+        .filter(|(_, words)| {
+            stages.iter().any(|stage| words.contains(&format!("__confine {stage}")))
+        })
+        .map(|(pid, _)| Pid::from_raw(*pid).unwrap())
+        .chain([running.pid()])
+        .collect();
+    check("there is at least one of each", doomed.len() > stages.len(), || format!("{all:?}"))?;
+    // Stopped first, so that none can act on the death of another.
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in &doomed {
+            let _ = rustix::process::kill_process(*pid, signal);
+        }
+    }
+    let left = daemon_lives(&lab);
+    let is_alive = |pid: i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+    };
+    for (pid, words) in all.iter().filter(|(_, words)| words.contains("P14")) {
+        check("only a known survivor is there", survives || !is_alive(*pid), || words.clone())?;
+        let _ = rustix::process::kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL);
+    }
+    check("whether the daemon survives", left == survives, || {
+        format!("survived: {left}, documented: {survives}; {all:?}")
+    })
+}
+
+/// The processes below one, with their command lines.
+fn below(ancestor: i32) -> Vec<(i32, String)> {
+    let parent_of = |pid: i32| -> Option<i32> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
+    };
+    let is_below = |pid: i32| {
+        std::iter::successors(Some(pid), |pid| parent_of(*pid)).skip(1).any(|pid| pid == ancestor)
+    };
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let numbers = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let words = |pid: i32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ")
+    };
+    numbers.filter(|pid| is_below(*pid)).map(|pid| (pid, words(pid))).collect()
 }
 
 /// What ash made for the command alone: in its temporary directory, and caches in the results.

@@ -16,8 +16,8 @@ use crate::{
     wire::{LandlockSpec, Sockets, StageSpec, SupervisorSpec},
 };
 
-/// The stage becomes the tool.
-const TOOL_DEPTH: u32 = 1;
+/// supervisor → the stage, which stays → the tool.
+const TOOL_DEPTH: u32 = 2;
 const READABLE_DEVICES: [&str; 4] = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
@@ -54,7 +54,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
                 landlock: Some(rules(policy, wrap.scratch)),
                 landlock_alone: true,
                 rlimits: rlimits(policy, false),
-                stay: false,
+                stay: true,
             }),
             tool_depth: TOOL_DEPTH,
             grace_ms: GRACE_MS,

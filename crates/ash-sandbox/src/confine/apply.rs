@@ -100,15 +100,43 @@ fn enter(directory: &OsStr) -> Result<(), Failed> {
 mod platform {
     use rustix::process::Signal;
 
+    use std::{io::Read as _, os::unix::net::UnixStream};
+
     pub(super) use super::super::privileges::{default_dispositions, hide_from_child};
     use super::{
-        super::{privileges, ruleset, seccomp},
+        super::{privileges, ruleset, seccomp, tree},
         Applied, Failed, StageSpec, at, enter,
     };
 
     pub(super) fn die_with_supervisor() -> Result<(), String> {
         let asked = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
         asked.map_err(|error| format!("cannot ask to die with the supervisor: {error}"))
+    }
+
+    /// Ends everything below this process when the supervisor's end of the socket closes: whoever kills ash and the supervisor in one go has killed
+    /// nobody who would end the tool's daemons. In the host's PID namespace the stage must outlive the supervisor for that; elsewhere its parent is the
+    /// backend, with which the whole namespace goes.
+    pub(super) fn outlive_supervisor(socket: &UnixStream, is_parent: bool) -> Result<(), String> {
+        let mut socket = socket.try_clone().map_err(|error| error.to_string())?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+            .map_err(|error| format!("cannot become a subreaper: {error}"))?;
+        if is_parent {
+            rustix::process::set_parent_process_death_signal(None)
+                .map_err(|error| error.to_string())?;
+        }
+        let watch = move || {
+            while matches!(socket.read(&mut [0; 64]), Ok(1..)) {}
+            tree::end_all(None);
+            #[expect(clippy::exit, reason = "nobody is left to report to")]
+            std::process::exit(super::FAILED)
+        };
+        let watching = std::thread::Builder::new().stack_size(256 << 10).spawn(watch);
+        watching.map(drop).map_err(|error| format!("cannot watch the supervisor: {error}"))
+    }
+
+    /// Nobody is there to end what the tool left.
+    pub(super) fn end_rest() {
+        tree::end_all(None);
     }
 
     pub(super) fn before_limits(applied: &mut Applied) -> Result<(), Failed> {
@@ -148,11 +176,17 @@ mod platform {
 /// Elsewhere the backend around the stage does the restricting (on macOS the profile); ash itself ends what it started.
 #[cfg(not(target_os = "linux"))]
 mod platform {
-    use super::{Applied, Failed, StageSpec, enter};
+    use super::{Applied, Failed, StageSpec, UnixStream, enter};
 
     pub(super) fn default_dispositions() {}
 
     pub(super) fn hide_from_child() -> Result<(), String> {
+        Ok(())
+    }
+
+    pub(super) fn end_rest() {}
+
+    pub(super) fn outlive_supervisor(_: &UnixStream, _: bool) -> Result<(), String> {
         Ok(())
     }
 
@@ -188,7 +222,7 @@ fn start(spec: &StageSpec, applied: Applied, socket: &mut UnixStream) -> i32 {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
     if spec.stay {
-        stay(program, command, socket)
+        stay(program, command, socket, spec.landlock_alone)
     } else {
         cannot_exec(program, &command.exec(), socket)
     }
@@ -209,26 +243,37 @@ fn cannot_exec(program: &OsStr, error: &io::Error, socket: &mut UnixStream) -> i
     code
 }
 
-/// Stays the tool's parent, and says how it ended: in a PID namespace nobody outside can see that.
-fn stay(program: &OsStr, mut command: Command, socket: &mut UnixStream) -> i32 {
-    if let Err(reason) = platform::hide_from_child() {
+/// Stays the tool's parent, says how it ended (in a PID namespace nobody outside can see that) and ends what it left, should nobody else be there.
+fn stay(
+    program: &OsStr,
+    mut command: Command,
+    socket: &mut UnixStream,
+    below_supervisor: bool,
+) -> i32 {
+    let ready = platform::hide_from_child()
+        .and_then(|()| platform::outlive_supervisor(socket, below_supervisor));
+    if let Err(reason) = ready {
         drop(send(socket, &StageReport::Failed { step: "stage".to_owned(), reason }));
         return FAILED;
     }
+    // A tool that signals its own group means its own processes.
+    command.process_group(0);
     let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return cannot_exec(program, &error, socket),
     };
     let child = child.id().cast_signed();
     loop {
-        // As the first process of a namespace the stage also collects orphans.
+        // The stage also collects orphans.
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid.as_raw_pid() == child => {
                 let status = std::process::ExitStatus::from_raw(status.as_raw());
                 let end = status
                     .signal()
                     .map_or_else(|| End::Code(status.code().unwrap_or(FAILED)), End::Signal);
-                drop(send(socket, &StageReport::Ended(end)));
+                if send(socket, &StageReport::Ended(end)).is_err() {
+                    platform::end_rest();
+                }
                 return match end {
                     End::Code(code) => code,
                     End::Signal(signal) => 128 + signal,
