@@ -114,8 +114,13 @@ fn names_of(root: &Path, cwd: &Path, pwd: Option<&OsStr>, identify: Identify) ->
 }
 
 fn holds_git(dir: &Path) -> bool {
-    // A dangling link or a file counts: only the entry's presence matters.
-    dir.join(".git").symlink_metadata().is_ok()
+    // A dangling link or a file counts: only the entry's presence matters. What cannot be looked at may be there.
+    match dir.join(".git").symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => {
+            !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        }
+    }
 }
 
 /// One place a path leads through.

@@ -11,7 +11,7 @@ use std::{
 use ash_config::{ConfigErrors, Identity, Loaded, Request, load};
 use ash_model::notice::Notice;
 use ash_testkit::trust::{
-    Expect, Lab, NETWORKED, Outcome, Row, SCANNERS, explains_itself, is_setting, rows,
+    Expect, Lab, Make, NETWORKED, Outcome, Row, SCANNERS, Typed, explains_itself, is_setting, rows,
 };
 
 /// A file system that ignores letter case, played: Linux has none that a test could mount.
@@ -118,4 +118,23 @@ fn a_dropped_grant_names_the_file_that_says_it_and_the_one_that_spoils_it_and_ho
     );
     let hint = notice.hint.as_deref().unwrap();
     assert!(hint.contains("--config-overrides 'sandbox.network_scanners=[bandit]'"), "{hint}");
+}
+
+#[test]
+fn a_need_that_follows_from_settings_is_granted_only_by_name() {
+    let allows = |text: &str, in_tree: bool| {
+        let dir = tempfile::tempdir().unwrap();
+        let make = &[Make::File("ops/c.yaml", ""), Make::InRepo("{}")];
+        let row = Row { make, ..rows()[0] };
+        let lab = Lab::plant(dir.path(), &row);
+        let file = lab.at(if in_tree { "repo/.ash.yaml" } else { "ops/c.yaml" });
+        std::fs::write(&file, text).unwrap();
+        let typed = Typed { config: (!in_tree).then_some("ops/c.yaml"), ..row.typed };
+        let loaded = run(&lab, &Row { typed, ..row }).unwrap();
+        loaded.settings.sandbox.network.allows("detect-secrets", true, true, false)
+    };
+    let named = "sandbox: {network_scanners: [detect-secrets]}";
+    assert!(!allows("{}", false), "its own word does not count");
+    assert!(!allows(named, true), "nor does the tree's");
+    assert!(allows(named, false), "the operator's does");
 }

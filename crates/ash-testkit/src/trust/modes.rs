@@ -59,6 +59,27 @@ pub(super) const ROWS: &[Row] = &[
         over(&["sandbox.mode=null"]),
         "`sandbox.mode` must be one of",
     ),
+    // The flag alone.
+    row("--sandbox off alone", &[], Typed { flag: Some("off"), ..SCAN }, mode("off")),
+    row("--sandbox auto alone", &[], Typed { flag: Some("auto"), ..SCAN }, mode("auto")),
+    row(
+        "--sandbox firejail alone",
+        &[],
+        Typed { flag: Some("firejail"), ..SCAN },
+        mode("firejail"),
+    ),
+    row(
+        "--sandbox landlock alone",
+        &[],
+        Typed { flag: Some("landlock"), ..SCAN },
+        mode("landlock"),
+    ),
+    row(
+        "--sandbox sandbox-exec alone",
+        &[],
+        Typed { flag: Some("sandbox-exec"), ..SCAN },
+        mode("sandbox-exec"),
+    ),
     // Against the flag.
     row(
         "in-tree off against the flag",

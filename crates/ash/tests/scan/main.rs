@@ -9,6 +9,7 @@
 
 mod lab;
 
+mod granted;
 mod incomplete;
 mod interrupted;
 mod npm_audit;
