@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "hostile.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,6 +90,36 @@ static void f51_open_by_handle(void) {
     reached("opened by handle");
 }
 
+/* What every program may use, what it makes itself, and what is disturbed by being opened. */
+static int is_usual_device(const char *name) {
+    static const char *const usual[] = { "null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "console", "snapshot" };
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!strcmp(name, usual[i])) return 1;
+    return !strncmp(name, "watchdog", 8) || !strncmp(name, "st", 2) || !strncmp(name, "nst", 3);
+}
+
+static void open_devices(const char *directory, int depth, int *error) {
+    DIR *entries = opendir(directory);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        char path[4096];
+        if (entry->d_name[0] == '.' || entry->d_type == DT_LNK || (depth == 0 && is_usual_device(entry->d_name))) continue;
+        snprintf(path, sizeof path, "%s/%s", directory, entry->d_name);
+        if (entry->d_type == DT_DIR && depth < 4) open_devices(path, depth + 1, error);
+        if (entry->d_type != DT_CHR && entry->d_type != DT_BLK) continue;
+        if (open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) >= 0) reached("opened %s", path);
+        if (errno == EACCES || errno == EPERM) *error = errno;
+    }
+    if (entries) closedir(entries);
+}
+
+/* Graphics, sound, cameras, tunnels, virtual machines, FUSE, disks: whatever this machine lets its user open. */
+static void f54_any_device(void) {
+    int error = ENOENT;
+    open_devices("/dev", 0, &error);
+    if (!param_or("sandboxed", NULL)) absent("this machine has no device that this user may open");
+    refused(error, "every device in /dev");
+}
+
 const struct attack read_attacks[] = {
     { "F01", f01_private_key_by_path },
     { "F02", f02_through_own_symlink },
@@ -100,5 +131,6 @@ const struct attack read_attacks[] = {
     { "F28", f28_chdir_probe },
     { "F43", f43_kernel_log },
     { "F51", f51_open_by_handle },
+    { "F54", f54_any_device },
     { 0 },
 };

@@ -3,6 +3,7 @@
 #include "hostile.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/fs.h>
@@ -188,9 +189,24 @@ static void k05_autostart_places(void) {
     reached("%d autostart places", done);
 }
 
+/* The next run would start it, or the tool itself would. */
+static void k10_beside_own_program(void) {
+    char own[4096], *path;
+    ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+    must("readlink /proc/self/exe", length);
+    own[length] = '\0';
+    char *slash = strrchr(own, '/');
+    if (!slash) broken("no directory in %s", own);
+    *slash = '\0';
+    if (asprintf(&path, "%s/git-lfs", own) < 0) broken("out of memory");
+    try_("create a program", put(path, MARK));
+    reached("planted %s", path);
+}
+
 const struct attack persist_attacks[] = {
     { "K03", k03_tool_settings },
     { "K04", k04_trusted_temporary_name },
     { "K05", k05_autostart_places },
+    { "K10", k10_beside_own_program },
     { 0 },
 };

@@ -85,6 +85,38 @@ static void u06_cgroup(void) {
     refused(error, "release_agent and cgroup.procs");
 }
 
+/* Opens for writing, without truncating, and stops at the first that lets it. What belongs to its own process is no control file. */
+static void open_controls(const char *directory, int depth, int *error) {
+    DIR *entries = opendir(directory);
+    if (!entries) {
+        if (errno == EACCES || errno == EPERM) *error = errno;
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        char path[4096];
+        const char *name = entry->d_name;
+        if (!strcmp(name, ".") || !strcmp(name, "..") || entry->d_type == DT_LNK) continue;
+        if (depth == 0 && strspn(name, "0123456789") == strlen(name)) continue;
+        snprintf(path, sizeof path, "%s/%s", directory, name);
+        if (entry->d_type == DT_DIR) {
+            if (depth < 8) open_controls(path, depth + 1, error);
+        } else if (open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) >= 0) {
+            reached("opened %s for writing", path);
+        } else if (errno == EACCES || errno == EPERM || errno == EROFS) {
+            *error = errno;
+        }
+    }
+    closedir(entries);
+}
+
+/* Not by name, as U01 and U06, but by looking: whatever the kernel of today has. */
+static void u07_any_control(void) {
+    int error = ENOENT;
+    open_controls("/proc", 0, &error);
+    open_controls("/sys", 1, &error);
+    refused(error, "every file below /proc and /sys");
+}
+
 const struct attack root_attacks[] = {
     { "F45", f45_core_pattern },
     { "U01", u01_kernel_settings },
@@ -92,5 +124,6 @@ const struct attack root_attacks[] = {
     { "U03", u03_host_name },
     { "U04", u04_metadata_of_readable_file },
     { "U06", u06_cgroup },
+    { "U07", u07_any_control },
     { 0 },
 };

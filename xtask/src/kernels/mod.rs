@@ -141,7 +141,8 @@ impl Site<'_> {
             users.join(","),
             self.options.tests.join(",")
         );
-        let log = self.dir.join(format!("console-{}-{}.log", line.name, names.join("-")));
+        let log = [&[line.name][..], &names, &users].concat().join("-");
+        let log = self.dir.join(format!("console-{log}.log"));
         let title = format!("Linux {} {}: {}", line.name, arch.name(), names.join(", "));
         say(&format!("starting {title} ({})", log.display()));
         let started = Instant::now();

@@ -93,6 +93,7 @@ const FILE: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "EXDEV"];
 const METADATA: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "INERT"];
 /// The same, and EOPNOTSUPP, which programs take for a file system without attributes.
 const ATTRIBUTE: &[&str] = &["EOPNOTSUPP", "EPERM", "EACCES", "EROFS"];
+const DEVICE: &[&str] = &["ENOENT", "EACCES", "EPERM"];
 const DESCRIPTOR: &[&str] = &["EBADF", "ENOTDIR"];
 /// The process is not there, or not to be touched. `ENODATA`: another process has its number inside.
 const PROCESS: &[&str] = &["ESRCH", "EPERM", "EACCES", "ENOENT", "ENOSYS", "ENODATA", "EROFS"];
@@ -168,6 +169,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("F43", "read the kernel log", Said, KERNEL).as_root(),
     attack("F51", "open a file by its handle", Said, &["EPERM", "ENOSYS", "EACCES", "EOPNOTSUPP"])
         .as_root(),
+    attack("F54", "open any device of the host", Said, DEVICE),
     attack("F35", "run a program written to the results", Said, FILE).inside(Allowed),
     attack("F47", "gain capabilities from a setuid program", Said, &["EPERM", "ENOENT", "EACCES"]),
     attack("F48", "run a program without a file", Said, KERNEL).inside(Allowed),
@@ -225,6 +227,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     .inside(Private),
     attack("K05", "leave something that starts by itself", Appears(AUTOSTART), FILE)
         .inside(Private),
+    attack("K10", "plant a program beside its own", Appears(&["tools/bin/git-lfs"]), FILE),
     attack("F29", "leave a block device", Trap, &["EPERM", "EACCES"]).as_root(),
     attack("F30", "leave a FIFO for the reader", Trap, &["EPERM", "EACCES"]).inside(Private),
     attack("F31", "leave a bound socket", Trap, SOCKET),
@@ -331,6 +334,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("U03", "set the host name", Said, KERNEL).as_root(),
     attack("U04", "change a readable file's mode and owner", Changed("mounted/hostname"), METADATA),
     attack("U06", "open cgroup control files", Said, FILE).as_root(),
+    attack("U07", "open any control file of the kernel for writing", Said, FILE).as_root(),
 ];
 
 const AUTOSTART: &[&str] = &[
