@@ -24,6 +24,7 @@ struct Rule {
 }
 
 const TOOL_CONFIG: &str = "a tool's configuration can make it run code or look away, so a scanned repository may not choose it";
+const LOADS_CODE: &str = "plugins and filters loaded from files run as code, so a scanned repository may not choose them";
 const VERSION: &str = "a scanned repository may not choose a tool's version";
 const LOOSER: &str = "a scanned repository may shorten a scanner's time limit, not lengthen it";
 const SENDS: &str = "a scanned repository may not choose where reports are sent";
@@ -55,11 +56,7 @@ const RULES: &[Rule] = &[
     ),
     rule(&["scanners", "cfn-guard", "options", "rules_paths"], set, TOOL_CONFIG),
     rule(&["scanners", "gitleaks", "options", "baseline_path"], set, TOOL_CONFIG),
-    rule(
-        &["scanners", "detect-secrets", "options", "scan_settings"],
-        names_a_file,
-        "plugins and filters loaded from files run as code, so a scanned repository may not choose them",
-    ),
+    rule(&["scanners", "detect-secrets", "options", "scan_settings"], names_a_file, LOADS_CODE),
     rule(&["scanners", "semgrep", "options", "config"], names_an_address, REMOTE),
     rule(&["scanners", "opengrep", "options", "config"], names_an_address, REMOTE),
     rule(&["reporters", "s3", "*"], set, SENDS),
@@ -133,9 +130,12 @@ pub(crate) fn drop_tool_config_in_tree(
     sources: &Sources,
     notices: &mut Vec<Notice>,
 ) {
-    for rule in RULES.iter().filter(|rule| rule.reason == TOOL_CONFIG) {
+    for rule in RULES.iter().filter(|rule| [TOOL_CONFIG, LOADS_CODE].contains(&rule.reason)) {
         overrule(document, None, rule.path, &mut Vec::new(), &mut |keys, value, _| {
-            let inside = value.any_text(&|text| !text.is_empty() && tree.holds(&root.join(text)));
+            let inside = value.any_text(&|text| {
+                let file = if rule.reason == LOADS_CODE { addressed(text) } else { Some(text) };
+                file.is_some_and(|file| !file.is_empty() && tree.holds(&root.join(file)))
+            });
             if inside {
                 let reason = "the file lies inside the scanned tree, and a tool's configuration can make it run code or look away";
                 let notice = Notice {
@@ -147,6 +147,11 @@ pub(crate) fn drop_tool_config_in_tree(
             inside
         });
     }
+}
+
+/// The file in `file:///a/b.py` and in `file:///a/b.py::function`.
+fn addressed(text: &str) -> Option<&str> {
+    text.strip_prefix("file://").map(|file| file.split("::").next().unwrap_or(file))
 }
 
 /// A key path for people: it may hold words of the file.

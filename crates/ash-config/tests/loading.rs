@@ -343,6 +343,30 @@ fn an_override_sets_what_the_tree_may_not() {
 }
 
 #[test]
+fn code_that_scan_settings_load_from_the_tree_is_dropped_whoever_names_it() {
+    let lab = Lab::new(&[("repo/p.py", ""), ("ops/p.py", ""), ("repo/.git/config", "")]);
+    let at = |file: &str| format!("file://{}", lab.path(file).display());
+    for (plugin, filter, kept) in [
+        (at("ops/p.py"), at("ops/p.py") + "::f", true),
+        (at("repo/p.py"), at("ops/p.py") + "::f", false),
+        (at("ops/p.py"), at("repo/p.py") + "::f", false),
+        (at("ops/../repo/p.py"), at("ops/p.py") + "::f", false),
+        ("file://p.py".to_owned(), at("ops/p.py") + "::f", false),
+    ] {
+        let settings = json!({"plugins_used": [{"name": "P", "path": plugin}], "filters_used": [{"path": filter}]});
+        let given = format!("scanners.detect-secrets.options.scan_settings={settings}");
+        let loaded = lab.load(None, &[&given]).unwrap();
+        let has = loaded
+            .settings
+            .scanners
+            .get("detect-secrets")
+            .is_some_and(|own| own.options.contains_key("scan_settings"));
+        assert_eq!(has, kept, "{settings}");
+        assert_eq!(keys(&loaded).is_empty(), kept, "{:?}", loaded.notices);
+    }
+}
+
+#[test]
 fn tool_configuration_in_the_tree_is_dropped_whoever_names_it() {
     let lab = Lab::new(&[("repo/checkov.yaml", ""), ("ops/checkov.yaml", "")]);
     for (name, kept) in [

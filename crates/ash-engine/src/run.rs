@@ -12,6 +12,7 @@ use ash_model::{
     evidence::SandboxEvidence,
     finding::Finding,
     ids::ScannerId,
+    notice::Notice,
     path::{RelPath, printable},
     report::ScannerReport,
     severity::SeverityCounts,
@@ -48,6 +49,7 @@ pub(crate) struct Part {
     pub(crate) report: ScannerReport,
     pub(crate) findings: Vec<Finding>,
     pub(crate) sbom: Option<Value>,
+    pub(crate) notices: Vec<Notice>,
 }
 
 /// Why a scanner has no findings: the status to record.
@@ -92,7 +94,7 @@ pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &
             scanner.id()
         );
         report.status = Status::Missing(Missing { reason, by_sandbox: true });
-        return Part { report, findings: vec![], sbom: None };
+        return Part { report, findings: vec![], sbom: None, notices: vec![] };
     }
     let timeout = settings.scan_timeout.unwrap_or(Some(DEFAULT_TIMEOUT));
     let mut run = Run {
@@ -110,7 +112,7 @@ pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &
         Err(Stop(status)) => {
             run.report.duration = (run.report.exit_code.is_some()).then(|| begun.elapsed());
             run.report.status = status;
-            Part { report: run.report, findings: vec![], sbom: None }
+            Part { report: run.report, findings: vec![], sbom: None, notices: vec![] }
         }
     }
 }
@@ -171,6 +173,21 @@ impl Run<'_> {
             .map_err(|error| Stop::error(error.to_string()))
     }
 
+    /// Whether this scanner's calls have a network. Without a sandbox nobody takes it away, and an offline scan asks that it be left alone.
+    fn has_network(&self) -> bool {
+        let request = self.shared.request;
+        if self.shared.confinement.as_ref().is_ok_and(Confinement::is_off) {
+            return !request.offline;
+        }
+        let requirements = self.scanner.requirements();
+        request.settings.sandbox.network.allows(
+            self.scanner.id().as_str(),
+            requirements.network,
+            requirements.network_requires_grant,
+            request.offline,
+        )
+    }
+
     fn site<'s>(&'s self, results: &'s Path) -> Site<'s> {
         Site {
             source: &self.shared.request.source,
@@ -179,6 +196,8 @@ impl Run<'_> {
             files: self.shared.files,
             reader: self.shared.reader,
             offline: self.shared.request.offline,
+            network: self.has_network(),
+            ignore_suppressions: !self.shared.request.judgement.obeys_sources(),
             options: &self.options,
             ignore_paths: self.shared.ignore_paths,
             variable: self.shared.variable,
@@ -242,7 +261,12 @@ impl Run<'_> {
         self.report.unevaluated = interpreted.unevaluated;
         self.report.targets = interpreted.targets;
         self.report.duration = Some(begun.elapsed());
-        Part { report: self.report, findings: interpreted.findings, sbom: interpreted.sbom }
+        Part {
+            report: self.report,
+            findings: interpreted.findings,
+            sbom: interpreted.sbom,
+            notices: interpreted.notices,
+        }
     }
 }
 

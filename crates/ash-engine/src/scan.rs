@@ -287,6 +287,7 @@ fn run_one(shared: &Shared<'_>, choice: &Selected, sink: &Mutex<&mut dyn Sink>) 
         .unwrap_or_else(|_| failed(choice, shared.request));
     let findings = part.findings.iter().filter(|finding| !finding.is_suppressed()).count() as u64;
     let duration = part.report.duration.unwrap_or(Duration::ZERO);
+    part.notices.iter().for_each(|notice| tell(Event::Notice(notice.clone())));
     tell(Event::Ended {
         scanner,
         status: part.report.status.clone(),
@@ -301,20 +302,20 @@ fn skipped(choice: &Selected, reason: &str, request: &Request) -> Part {
     let mut report = run::blank(choice.scanner.id(), request, None);
     report.status = Status::Skipped(reason.to_owned());
     report.excluded = choice.excluded;
-    Part { report, findings: vec![], sbom: None }
+    Part { report, findings: vec![], sbom: None, notices: vec![] }
 }
 
 fn failed(choice: &Selected, request: &Request) -> Part {
     let mut report = run::blank(choice.scanner.id(), request, None);
     report.status =
         Status::Error("ash failed while reading its results (a bug: please report it)".to_owned());
-    Part { report, findings: vec![], sbom: None }
+    Part { report, findings: vec![], sbom: None, notices: vec![] }
 }
 
 fn assemble(
     scan: ScanMeta,
     parts: Vec<Part>,
-    notices: Vec<Notice>,
+    mut notices: Vec<Notice>,
     request: &Request,
 ) -> ScanReport {
     let mut scanners: Vec<ScannerReport> = Vec::with_capacity(parts.len());
@@ -323,6 +324,7 @@ fn assemble(
     for part in parts {
         scanners.push(part.report);
         findings.extend(part.findings);
+        notices.extend(part.notices);
         sbom = sbom.or(part.sbom);
     }
     scanners.sort_by(|a, b| a.id.cmp(&b.id));

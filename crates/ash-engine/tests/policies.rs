@@ -199,6 +199,8 @@ impl Case<'_> {
             files: &files,
             reader: &Files,
             offline,
+            network: false,
+            ignore_suppressions: false,
             options: &serde_json::Map::new(),
             ignore_paths: &[],
             variable: &variable,

@@ -3,11 +3,12 @@
     python -I -X utf8 detect_secrets_worker.py REQUEST OUTPUT
 
 The current directory is the scanned tree. REQUEST is JSON: {"files": NAME, "accepted": [[position, type, hash], ...],
-"seconds_per_file": N}; the file NAME beside it holds the names to scan, relative to the tree, each ended by a NUL byte. OUTPUT
+"seconds_per_file": N, "plugins": LIST or null, "filters": LIST, "verify": LEVEL or null}; the file NAME beside it holds the names to scan, relative to the tree, each ended by a NUL byte. OUTPUT
 receives JSON that names files by their position in that list, so that a name which is no text does no harm, and that never
 holds a secret or its hash.
 
-Every plugin of the library is used and no filter, whatever a baseline in the tree says: baselines can load code.
+Plugins are the library's (all of them for null) or of files that ash has judged; so are filters. With a LEVEL, candidates are verified with
+their issuers, and those below it are left out.
 """
 import builtins
 import concurrent.futures
@@ -21,7 +22,7 @@ from detect_secrets.__version__ import VERSION
 from detect_secrets.core import scan
 from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
 from detect_secrets.filters.allowlist import is_line_allowlisted
-from detect_secrets.settings import get_settings
+from detect_secrets.settings import get_filters, get_plugins, get_settings
 from detect_secrets.util.code_snippet import get_code_snippet
 
 
@@ -29,13 +30,45 @@ class TooSlow(Exception):
     """A file took longer than its share."""
 
 
-def configure():
+VERIFY = "detect_secrets.filters.common.is_ignored_due_to_verification_policies"
+
+
+def configure(request):
+    """Sets the library up; returns the names of the plugins, and of what the settings name and this version does not have."""
     settings = get_settings()
     settings.clear()
-    names = sorted({plugin.__name__ for plugin in get_mapping_from_secret_type_to_class().values()})
-    settings.configure_plugins([{"name": name} for name in names])
-    settings.disable_filters(*list(settings.filters))
-    return names
+    own = {plugin.__name__ for plugin in get_mapping_from_secret_type_to_class().values()}
+    # It remembers, and plugins from files are still to come.
+    get_mapping_from_secret_type_to_class.cache_clear()
+    asked = request["plugins"] or []
+    plugins = [plugin for plugin in asked if "path" in plugin or plugin["name"] in own]
+    unknown = [plugin["name"] for plugin in asked if plugin not in plugins]
+    settings.configure_plugins(plugins or [{"name": name} for name in sorted(own)])
+    settings.filters = {entry["path"]: entry for entry in request["filters"]}
+    if request["verify"]:
+        settings.filters[VERIFY] = {"path": VERIFY, "min_level": request["verify"]}
+    try:
+        names = [type(plugin).__name__ for plugin in get_plugins()]
+        loaded = {getattr(filter, "path", None) for filter in get_filters()}
+    except Exception as problem:
+        sys.exit("the plugins of the settings cannot be loaded (%s: %s); name what they need in sandbox.extra_read_paths" % (type(problem).__name__, problem))
+    missing = [path for path in settings.filters if path not in loaded]
+    if any(path.startswith("file://") or path == VERIFY for path in missing):
+        sys.exit("the filters of the settings cannot be loaded: %s; name what they need in sandbox.extra_read_paths" % ", ".join(missing))
+    return names, unknown + missing
+
+
+left_out = 0
+
+
+def counting(is_filtered_out):
+    """Filters are the settings' choice; how much they leave out is said."""
+    def counted(*args, **kwargs):
+        global left_out
+        filtered = is_filtered_out(*args, **kwargs)
+        left_out += bool(filtered)
+        return filtered
+    return counted
 
 
 def open_text(name):
@@ -63,7 +96,9 @@ def ring(_signal, _frame):
 
 
 def scan_one(position, name, seconds):
-    """Findings of one file: (position, line, type, hash, allowlisted), and why it was not read, if it was not."""
+    """Findings of one file: (position, line, type, hash, allowlisted), why it was not read, if it was not, and what filters left out."""
+    global left_out
+    left_out = 0
     signal.signal(signal.SIGALRM, ring)
     signal.alarm(seconds)
     try:
@@ -72,17 +107,17 @@ def scan_one(position, name, seconds):
         found = list(scan.scan_file(name))
         lines = lines_of(name) if found else []
     except TooSlow:
-        return [], [position, "it took longer than %d seconds" % seconds]
+        return [], [position, "it took longer than %d seconds" % seconds], left_out
     except RecursionError:
-        return [], [position, "it is nested too deep"]
+        return [], [position, "it is nested too deep"], left_out
     except Exception as problem:
-        return [], [position, type(problem).__name__]
+        return [], [position, type(problem).__name__], left_out
     finally:
         signal.alarm(0)
     secrets = []
     for secret in found:
         secrets.append((position, secret.line_number, secret.type, secret.secret_hash, allowlisted(name, lines, secret.line_number)))
-    return secrets, None
+    return secrets, None, left_out
 
 
 def allowlisted(name, lines, number):
@@ -126,11 +161,13 @@ def main():
     with builtins.open(os.path.join(os.path.dirname(request_path), request["files"]), "rb") as stream:
         names = [os.fsdecode(name) for name in stream.read().split(b"\0")[:-1]]
     accepted = {tuple(entry) for entry in request["accepted"]}
-    plugins = configure()
+    plugins, unknown = configure(request)
     scan.open = open_text
+    scan._is_filtered_out = counting(scan._is_filtered_out)
 
-    seen, secrets, unread = set(), [], []
-    for found, missed in scan_all(names, request["seconds_per_file"]):
+    seen, secrets, unread, filtered = set(), [], [], 0
+    for found, missed, fewer in scan_all(names, request["seconds_per_file"]):
+        filtered += fewer
         if missed:
             unread.append({"file": missed[0], "reason": missed[1]})
         for position, line, kind, digest, allowed in sorted(found):
@@ -140,7 +177,7 @@ def main():
             seen.add(key)
             known = (position, kind, digest) in accepted
             secrets.append({"file": position, "line": line, "type": kind, "allowlisted": allowed, "accepted": known})
-    result = {"version": VERSION, "plugins": plugins, "files": len(names), "secrets": secrets, "unread": unread}
+    result = {"version": VERSION, "plugins": plugins, "files": len(names), "secrets": secrets, "unread": unread, "left_out": filtered, "unknown": unknown}
     partial = output_path + ".part"
     with builtins.open(partial, "w", encoding="utf-8") as stream:
         json.dump(result, stream)

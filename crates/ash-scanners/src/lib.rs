@@ -10,6 +10,7 @@ use std::path::Path;
 use ash_model::{
     finding::{Finding, Rule},
     ids::ScannerId,
+    notice::Notice,
     path::RelPath,
     requirements::Requirements,
     source::SourceReader,
@@ -45,6 +46,10 @@ pub struct Site<'a> {
     pub reader: &'a dyn SourceReader,
     /// No network for anyone.
     pub offline: bool,
+    /// Whether this scanner's calls have a network.
+    pub network: bool,
+    /// Findings that their own files excuse are to be reported like others, where the tool can be told so.
+    pub ignore_suppressions: bool,
     /// This scanner's `options` from config, after the trust rules.
     pub options: &'a Map<String, Value>,
     /// Ignore patterns of the scan (globs), for tools that can skip work.
@@ -124,6 +129,8 @@ pub struct Interpreted {
     pub sbom: Option<Value>,
     /// The tool's version, when its output says it and ash knows the program it came from.
     pub version: Option<String>,
+    /// What there is to say besides: settings that were dropped, findings that comments left out.
+    pub notices: Vec<Notice>,
     /// Targets given and not evaluated, with the reason: the scanner's part is incomplete.
     pub unevaluated: Vec<String>,
     /// How many targets were given, where the scanner counts them.

@@ -54,7 +54,7 @@ impl<'a> Options<'a> {
     }
 }
 
-fn wrong(name: &str, expected: &str) -> Plan {
+pub(crate) fn wrong(name: &str, expected: &str) -> Plan {
     Plan::Missing(format!(
         "its option `{name}` must be {expected}; correct it in the configuration"
     ))

@@ -162,12 +162,6 @@ impl Run<'_> {
         let request = self.shared.request;
         let requirements = self.scanner.requirements();
         let id = self.scanner.id();
-        let network = request.settings.sandbox.network.allows(
-            id.as_str(),
-            requirements.network,
-            requirements.network_requires_grant,
-            request.offline,
-        );
         let ground = Ground {
             source: request.source.clone(),
             output: Some(self.shared.output.to_owned()),
@@ -176,7 +170,7 @@ impl Run<'_> {
             cwd: cwd.to_owned(),
         };
         let grants = Grants {
-            network,
+            network: self.has_network(),
             offline: request.offline,
             extra_read_paths: request.settings.sandbox.extra_read_paths.clone(),
         };

@@ -1,22 +1,26 @@
 //! detect-secrets: credentials in any text file.
 //!
 //! A Python library without a report of its own, so ash brings a worker script that the tool's interpreter runs over exactly the scan
-//! set. Every plugin is used and no filter. A `.secrets.baseline` of the tree can name plugins and filters to *load from the tree* and
-//! ask for candidates to be sent to their issuers; of such a file only the list of accepted secrets is used, and it never reaches the
-//! library. Accepted secrets and lines with `pragma: allowlist secret` are reported as suppressed, not left out.
+//! set. Every plugin is used and no filter, unless the settings say otherwise (see [`settings`]). Accepted secrets of a baseline and
+//! lines with `pragma: allowlist secret` are reported as suppressed, not left out.
+
+mod settings;
 
 use std::collections::HashMap;
 
 use ash_model::{
     finding::{Finding, Location, Region, Rule, Suppression},
     ids::ScannerId,
+    notice::Notice,
     path::RelPath,
+    requirements::Requirements,
     severity::{Level, Severity},
     tool::{Program, ToolCall, ToolOutput},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use self::settings::Settings;
 use crate::{Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool, call::own, options::Options, outcome};
 
 const WORKER: &str = "detect_secrets_worker.py";
@@ -46,6 +50,16 @@ impl Scanner for DetectSecrets {
         Tool { program: "detect-secrets", companions: &[], version: None, install: Install::Uv { requirement: "detect-secrets==1.5.0", with: &[] } }
     }
 
+    /// Only to ask issuers about candidates, which settings of the scanned tree can make it do: so only the operator grants it.
+    fn requirements(&self) -> Requirements {
+        Requirements {
+            network: true,
+            network_reason: Some("asks issuers whether candidates are valid, when its settings verify"),
+            network_requires_grant: true,
+            ..Requirements::NONE
+        }
+    }
+
     fn rule_ids(&self) -> &'static [&'static str] {
         &["SECRET-"]
     }
@@ -55,10 +69,11 @@ impl Scanner for DetectSecrets {
         if files.is_empty() {
             return Plan::Skip("no file to look at".to_owned());
         }
-        match baseline(site) {
-            Ok(baseline) => Plan::Run(vec![call(site, &files, baseline.as_ref())]),
-            Err(plan) => plan,
-        }
+        let calls = baseline(site).and_then(|baseline| {
+            let settings = Settings::of(site, baseline.as_ref())?;
+            Ok(vec![call(site, &files, baseline.as_ref(), &settings)])
+        });
+        calls.map_or_else(|plan| plan, Plan::Run)
     }
 
     fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
@@ -76,7 +91,8 @@ impl Scanner for DetectSecrets {
         let unevaluated =
             report.unread.iter().map(|unread| Ok(format!("{}: {}", file(unread.file)?, outcome::quoted(&unread.reason)))).collect::<Result<_, InterpretError>>()?;
         let rules = rules(&report.secrets);
-        Ok(Interpreted { findings, rules, version: Some(report.version), unevaluated, targets: u64::try_from(files.len()).ok(), ..Interpreted::default() })
+        let notices = notices(site, &report);
+        Ok(Interpreted { findings, rules, notices, version: Some(report.version), unevaluated, targets: u64::try_from(files.len()).ok(), ..Interpreted::default() })
     }
 }
 
@@ -87,6 +103,12 @@ struct Report {
     files: usize,
     secrets: Vec<Secret>,
     unread: Vec<Unread>,
+    /// Candidates and files that filters left out.
+    #[serde(default)]
+    left_out: u64,
+    /// What the settings name and the installed version does not have.
+    #[serde(default)]
+    unknown: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -123,6 +145,12 @@ impl DetectSecrets {
             extra: Map::new(),
         }
     }
+}
+
+/// What the settings asked for and what came of it. The scanned tree may choose settings; it may not do it quietly.
+fn notices(site: &Site<'_>, report: &Report) -> Vec<Notice> {
+    let settings = baseline(site).and_then(|baseline| Settings::of(site, baseline.as_ref()));
+    settings.map(|settings| settings.notices(site, report.left_out, &report.unknown)).unwrap_or_default()
 }
 
 fn suppression(kind: &str, justification: &str) -> Suppression {
@@ -166,14 +194,21 @@ fn files<'s>(site: &Site<'s>) -> Vec<&'s RelPath> {
     site.files.iter().filter(wanted).collect()
 }
 
-fn call(site: &Site<'_>, files: &[&RelPath], baseline: Option<&Value>) -> ToolCall {
+fn call(site: &Site<'_>, files: &[&RelPath], baseline: Option<&Baseline>, settings: &Settings) -> ToolCall {
     let mut list = vec![];
     for file in files {
         list.extend(file.as_path().as_os_str().as_encoded_bytes());
         list.push(0);
     }
     // The results directory may have a name that is no text, so the request names the list relative to the worker.
-    let request = json!({"files": LIST, "accepted": accepted(files, baseline), "seconds_per_file": SECONDS_PER_FILE});
+    let request = json!({
+        "files": LIST,
+        "accepted": accepted(files, baseline),
+        "seconds_per_file": SECONDS_PER_FILE,
+        "plugins": settings.plugins,
+        "filters": settings.filters,
+        "verify": settings.verify.filter(|_| site.network),
+    });
     // -I: neither the environment, nor the current directory, nor the user's packages can put code into the interpreter.
     let mut call = ToolCall::new(Program::PythonOf("detect-secrets"), "detect-secrets").args(["-I", "-X", "utf8"]).args([
         site.results.join(WORKER),
@@ -189,22 +224,29 @@ fn call(site: &Site<'_>, files: &[&RelPath], baseline: Option<&Value>) -> ToolCa
     call
 }
 
-/// The baseline's text as JSON, from where the option says or from the usual places.
-fn baseline(site: &Site<'_>) -> Result<Option<Value>, Plan> {
+/// A baseline as its name and its JSON.
+struct Baseline {
+    name: String,
+    value: Value,
+}
+
+/// The baseline the option names, or the one in the usual places.
+fn baseline(site: &Site<'_>) -> Result<Option<Baseline>, Plan> {
     if let Some(named) = Options::of(site).text("baseline_file")? {
         let unreadable = |why: &str| Plan::Missing(format!("its option `baseline_file` names `{}`, {why}", outcome::quoted(named)));
         let path = RelPath::new(named).map_err(|_| unreadable("which is not a path relative to the scanned directory"))?;
         let bytes = site.reader.read(&path, MAX_BASELINE).ok_or_else(|| unreadable("which is not a readable file"))?;
-        return serde_json::from_slice(&bytes).map(Some).map_err(|_| unreadable("which is not JSON"));
+        let value = serde_json::from_slice(&bytes).map_err(|_| unreadable("which is not JSON"))?;
+        return Ok(Some(Baseline { name: path.printable(), value }));
     }
-    let found = BASELINES.iter().find_map(|name| site.reader.read(&own(name), MAX_BASELINE));
+    let found = BASELINES.iter().find_map(|name| Some((name, site.reader.read(&own(name), MAX_BASELINE)?)));
     // A baseline that cannot be read accepts nothing: more findings, never fewer.
-    Ok(found.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    Ok(found.and_then(|(name, bytes)| Some(Baseline { name: (*name).to_owned(), value: serde_json::from_slice(&bytes).ok()? })))
 }
 
 /// The accepted secrets of a baseline as `[position, type, hash]`.
-fn accepted(files: &[&RelPath], baseline: Option<&Value>) -> Vec<Value> {
-    let Some(results) = baseline.and_then(|baseline| baseline.get("results")).and_then(Value::as_object) else { return vec![] };
+fn accepted(files: &[&RelPath], baseline: Option<&Baseline>) -> Vec<Value> {
+    let Some(results) = baseline.and_then(|baseline| baseline.value.get("results")).and_then(Value::as_object) else { return vec![] };
     let positions: HashMap<&RelPath, usize> = files.iter().enumerate().map(|(position, file)| (*file, position)).collect();
     let mut accepted = vec![];
     for (name, secrets) in results {
@@ -219,70 +261,4 @@ fn accepted(files: &[&RelPath], baseline: Option<&Value>) -> Vec<Value> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scanners::tests::{Tree, interpret, run};
-
-    fn report(files: usize, secrets: &Value, unread: &Value) -> Vec<u8> {
-        json!({"version": "1.5.0", "plugins": [], "files": files, "secrets": secrets, "unread": unread}).to_string().into_bytes()
-    }
-
-    #[test]
-    fn the_worker_runs_isolated_over_exactly_the_scan_set_without_lock_files() {
-        let mut tree = Tree::new(&["a.py", "package-lock.json", "x/poetry.lock", "conda-lock.yml", ".ash/old.json", ".secrets.baseline", "b c"]);
-        tree.put_path(b"n\xff\n", b"");
-        let call = run(&DetectSecrets, &tree).remove(0);
-        assert_eq!(
-            tree.words(&call),
-            "python-of-detect-secrets -I -X utf8 {results}/detect_secrets_worker.py {results}/request.json {results}/detect-secrets.json"
-        );
-        let input = |name: &str| call.inputs.iter().find(|(path, _)| path.as_path().as_os_str() == name).unwrap().1.clone();
-        assert_eq!(input(LIST), b"a.py\0b c\0n\xff\n\0");
-        assert_eq!(String::from_utf8(input(REQUEST)).unwrap(), r#"{"files":"files.nul","accepted":[],"seconds_per_file":120}"#);
-    }
-
-    #[test]
-    fn of_a_baseline_only_the_accepted_secrets_are_used() {
-        let mut tree = Tree::new(&["a.py", "b.py"]);
-        let baseline = json!({
-            "plugins_used": [{"name": "Evil", "path": "file://evil.py"}],
-            "filters_used": [{"path": "file://evil.py::f"}],
-            "results": {"b.py": [{"type": "Secret Keyword", "hashed_secret": "abc", "line_number": 3}], "gone.py": [{"type": "x", "hashed_secret": "y"}], "../b.py": []}
-        });
-        tree.contents.insert(own(".secrets.baseline"), baseline.to_string().into_bytes());
-        let call = run(&DetectSecrets, &tree).remove(0);
-        let request = String::from_utf8(call.inputs[1].1.clone()).unwrap();
-        assert_eq!(request, r#"{"files":"files.nul","accepted":[[1,"Secret Keyword","abc"]],"seconds_per_file":120}"#);
-        tree.contents.insert(own(".secrets.baseline"), b"{".to_vec());
-        assert!(String::from_utf8(run(&DetectSecrets, &tree)[0].inputs[1].1.clone()).unwrap().contains(r#""accepted":[]"#));
-    }
-
-    #[test]
-    fn a_secret_becomes_a_finding_under_the_old_name_and_never_shows_itself() {
-        let tree = Tree::new(&["a b.py", "c.py"]);
-        let secrets = json!([
-            {"file": 0, "line": 3, "type": "Public IP (ipv4)", "allowlisted": false, "accepted": false, "secret": "hunter2"},
-            {"file": 1, "line": 1, "type": "Secret Keyword", "allowlisted": true, "accepted": false},
-            {"file": 1, "line": 2, "type": "Secret Keyword", "allowlisted": false, "accepted": true},
-        ]);
-        let read = interpret(&DetectSecrets, &tree, 0, &[(REPORT, report(2, &secrets, &json!([{"file": 1, "reason": "PermissionError"}])))]).unwrap();
-        let first = &read.findings[0];
-        assert_eq!((first.rule_id.as_str(), first.severity, first.level), ("SECRET-PUBLIC-IP-(IPV4)", Severity::Critical, Level::Error));
-        assert_eq!(first.message, "Secret of type 'Public IP (ipv4)' detected in file 'a b.py' at line 3");
-        assert!(!format!("{read:?}").contains("hunter2"));
-        assert_eq!(read.findings.iter().map(Finding::is_suppressed).collect::<Vec<_>>(), [false, true, true]);
-        assert_eq!(read.unevaluated, ["c.py: PermissionError"]);
-        assert_eq!((read.version.as_deref(), read.targets, read.rules.len()), (Some("1.5.0"), Some(2), 2));
-    }
-
-    #[test]
-    fn a_worker_that_read_fewer_files_or_names_others_is_not_believed() {
-        let tree = Tree::new(&["a.py", "c.py"]);
-        let secret = |file: i64| json!([{"file": file, "line": 1, "type": "x", "allowlisted": false, "accepted": false}]);
-        for bytes in [report(1, &json!([]), &json!([])), report(2, &secret(2), &json!([])), report(2, &secret(-1), &json!([])), report(2, &json!([]), &json!([{"file": 9, "reason": "x"}]))] {
-            assert!(interpret(&DetectSecrets, &tree, 0, &[(REPORT, bytes)]).is_err());
-        }
-        assert!(interpret(&DetectSecrets, &tree, 0, &[(REPORT, report(2, &secret(1), &json!([])))]).is_ok());
-        assert!(interpret(&DetectSecrets, &tree, 1, &[(REPORT, report(2, &secret(1), &json!([])))]).is_err());
-    }
-}
+mod tests;

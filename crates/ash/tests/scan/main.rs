@@ -9,6 +9,7 @@
 
 mod lab;
 
+mod detect_secrets;
 mod granted;
 mod incomplete;
 mod interrupted;
