@@ -11,7 +11,7 @@ use crate::{
         IgnorePath, PackageRule, PluginModule, ReporterSettings, SandboxSettings, ScannerSettings,
         Settings, Staleness, StalenessOverride, SuppressionRule,
     },
-    tree::{Kind, Node, normal, same_key},
+    tree::{Entry, Kind, Node, normal, same_key},
     validate::{as_bool, as_int, as_number},
 };
 
@@ -47,8 +47,10 @@ pub(crate) fn settings(document: &Node, context: Context<'_>) -> Settings {
         fail_on_incomplete,
         threshold,
         scanners: named(document, "scanners", scanner),
-        reporters: named(document, "reporters", |_, node| reporter(node)),
-        converters: named(document, "converters", |_, node| reporter(node)),
+        reporters: named(document, "reporters", |key, node| {
+            reporter(node, schema::REPORTERS.options_of(key))
+        }),
+        converters: named(document, "converters", |_, node| reporter(node, None)),
         ignore_paths: items(global("ignore_paths"), ignore_path),
         suppressions: items(global("suppressions"), suppression),
         sandbox: context.sandbox,
@@ -118,7 +120,7 @@ fn kebab(name: &str) -> String {
 fn scanner(key: &str, node: &Node) -> ScannerSettings {
     let options = node.get("options");
     let timeout = options.and_then(|options| options.get_with_null("scan_timeout"));
-    let mut others = option_map(options);
+    let mut others = option_map(options, schema::SCANNERS.options_of(key));
     others.remove("severity_threshold");
     others.remove("scan_timeout");
     ScannerSettings {
@@ -132,17 +134,22 @@ fn scanner(key: &str, node: &Node) -> ScannerSettings {
     }
 }
 
-fn reporter(node: &Node) -> ReporterSettings {
+fn reporter(node: &Node, fields: Option<Vec<Field>>) -> ReporterSettings {
     ReporterSettings {
         enabled: node.get("enabled").and_then(as_bool),
-        options: option_map(node.get("options")),
+        options: option_map(node.get("options"), fields),
     }
 }
 
-/// Options with their keys in snake case; nothing below is touched.
-fn option_map(options: Option<&Node>) -> Map<String, Value> {
+/// Options with their keys in snake case and, where the option is known, its value in the one form readers know.
+fn option_map(options: Option<&Node>, fields: Option<Vec<Field>>) -> Map<String, Value> {
+    let fields = fields.unwrap_or_default();
+    let value = |entry: &Entry| {
+        let field = fields.iter().find(|field| same_key(field.key, &entry.key));
+        field.map_or_else(|| entry.value.to_value(), |field| canonical(&entry.value, &field.shape))
+    };
     let entries = options.map(Node::entries).unwrap_or_default();
-    entries.iter().map(|entry| (normal(&entry.key), entry.value.to_value())).collect()
+    entries.iter().map(|entry| (normal(&entry.key), value(entry))).collect()
 }
 
 fn ignore_path(node: &Node) -> IgnorePath {
@@ -227,8 +234,12 @@ fn canonical_section(node: &Node, fields: &[Field]) -> Map<String, Value> {
 
 fn canonical(node: &Node, shape: &Shape) -> Value {
     match (shape, &node.kind) {
+        (_, Kind::Null) => Value::Null,
         (Shape::Bool, _) => as_bool(node).map_or_else(|| node.to_value(), Value::Bool),
         (Shape::Int(..), _) => as_int(node).map_or_else(|| node.to_value(), Value::from),
+        (Shape::Number(..), _) if node.text().is_some() => {
+            as_number(node).map_or_else(|| node.to_value(), Value::from)
+        }
         (Shape::Section(fields), Kind::Map(_)) => Value::Object(canonical_section(node, fields)),
         (Shape::List(item), Kind::List(items)) => {
             items.iter().map(|node| canonical(node, item)).collect()

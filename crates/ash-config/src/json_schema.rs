@@ -6,12 +6,13 @@ use crate::schema::{self, Field, Names, Shape};
 
 /// The schema (draft 2020-12). Only the published spelling of each key is in it; ash also takes the other.
 pub fn json_schema() -> Value {
-    let mut schema = section(schema::ROOT);
-    if let Value::Object(map) = &mut schema {
-        map.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-        map.insert("title".to_owned(), json!("AshConfig"));
+    let mut schema = Map::new();
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".to_owned(), json!("AshConfig"));
+    if let Value::Object(root) = section(schema::ROOT) {
+        schema.extend(root);
     }
-    schema
+    Value::Object(schema)
 }
 
 fn section(fields: &[Field]) -> Value {
@@ -43,11 +44,29 @@ fn property(field: &Field) -> Value {
             words.push(Value::Null);
         }
     }
-    if let (Value::Object(map), Some(instead)) = (&mut schema, field.instead) {
-        map.insert("deprecated".to_owned(), json!(true));
-        map.insert("description".to_owned(), json!(format!("Has no effect: {instead}.")));
+    if let Value::Object(map) = &mut schema {
+        describe(field, map);
     }
     schema
+}
+
+/// What editors show: the meaning, the default, and that a key does nothing.
+fn describe(field: &Field, schema: &mut Map<String, Value>) {
+    let no_effect = field.instead.map(|instead| format!("Has no effect: {instead}."));
+    let words: Vec<String> = (!field.about.is_empty())
+        .then(|| field.about.to_owned())
+        .into_iter()
+        .chain(no_effect)
+        .collect();
+    if !words.is_empty() {
+        schema.insert("description".to_owned(), json!(words.join(" ")));
+    }
+    if let (false, Ok(default)) = (field.default.is_empty(), crate::yaml::parse(field.default, 0)) {
+        schema.insert("default".to_owned(), default.to_value());
+    }
+    if field.instead.is_some() {
+        schema.insert("deprecated".to_owned(), json!(true));
+    }
 }
 
 fn shape(of: &Shape) -> Value {
@@ -61,11 +80,14 @@ fn shape(of: &Shape) -> Value {
         Shape::Int(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
         Shape::Number(least, _) => json!({"type": "number", "exclusiveMinimum": least}),
         Shape::Choice(words) => json!({"enum": words}),
-        Shape::Date => json!({"type": "string", "format": "date"}),
+        Shape::Date => {
+            json!({"type": "string", "format": "date", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+        }
         Shape::List(item) => json!({"type": "array", "items": shape(item)}),
         Shape::OneOrMore(item) => {
             json!({"anyOf": [shape(item), {"type": "array", "items": shape(item)}, {"type": "null"}]})
         }
+        Shape::Pattern => json!({"anyOf": [{"type": "string"}, section(schema::PATTERN)]}),
         Shape::Section(fields) => section(fields),
         Shape::Named(names) => named(names),
     }
@@ -73,22 +95,22 @@ fn shape(of: &Shape) -> Value {
 
 /// Known plugins with their options; other names may come from plugins.
 fn named(names: &Names) -> Value {
-    let common = if names.kind == "scanner" { schema::COMMON_OPTIONS } else { &[] };
-    let plugin = |options: Option<&&[Field]>| {
+    let plugin = |options: Option<Vec<Field>>| {
         let mut entry = shape(&names.entry);
         if let Some(options) = options {
-            let all: Vec<Field> = options.iter().chain(common).copied().collect();
             entry["properties"]["options"] =
-                json!({"type": ["object", "null"], "properties": properties(&all)});
+                json!({"type": ["object", "null"], "properties": properties(&options)});
+        } else {
+            entry["properties"]["options"] = json!({"type": ["object", "null"]});
         }
         entry["type"] = json!(["object", "null"]);
         entry
     };
-    let options = |name: &str| {
-        names.options.iter().find(|(known, _)| *known == name).map(|(_, fields)| fields)
-    };
-    let known: Map<String, Value> =
-        names.known.iter().map(|name| ((*name).to_owned(), plugin(options(name)))).collect();
+    let known: Map<String, Value> = names
+        .known
+        .iter()
+        .map(|name| ((*name).to_owned(), plugin(names.options_of(name))))
+        .collect();
     json!({"type": "object", "properties": known, "additionalProperties": plugin(None)})
 }
 
@@ -112,7 +134,12 @@ mod tests {
         );
         assert_eq!(
             bandit["scan_timeout"],
-            json!({"type": ["number", "null"], "exclusiveMinimum": 0.0})
+            json!({
+                "type": ["number", "null"],
+                "exclusiveMinimum": 0.0,
+                "description": "Seconds it may take; `null`: no limit. A file inside the scanned tree can only shorten it.",
+                "default": 1800,
+            })
         );
         let suppression =
             &schema["properties"]["global_settings"]["properties"]["suppressions"]["items"];

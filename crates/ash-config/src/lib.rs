@@ -11,6 +11,7 @@ mod error;
 mod formats;
 mod glob;
 mod json_schema;
+mod keys;
 mod load;
 mod matching;
 mod modules;
@@ -23,12 +24,14 @@ mod settings;
 mod tree;
 mod trust;
 mod validate;
+mod values;
 mod yaml;
 
 pub use checkout::{Identify, Identity, Tree};
 pub use environment::Lookup;
 pub use error::{ConfigErrors, Mistake};
 pub use json_schema::json_schema;
+pub use keys::{Key, keys, reporters};
 pub use load::{Loaded, Request, load};
 pub use matching::{Matcher, ignored};
 pub use settings::{

@@ -21,7 +21,7 @@ use crate::{
     settings::Settings,
     tree::{Node, Sources},
     trust::{self, InTree, Voices},
-    validate::Checker,
+    validate::{Checker, NO_EFFECT},
 };
 
 /// What the operator typed and where.
@@ -142,6 +142,10 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
         threshold,
     };
     let settings = build::settings(&document, context);
+    // What was dropped for one reason needs no second one.
+    remarks.retain(|remark| {
+        !remark.reason.starts_with(NO_EFFECT) || !notices.iter().any(|one| one.key == remark.key)
+    });
     notices.append(&mut remarks);
     note_unsupported(&settings, &mut notices);
     if !mistakes.is_empty() {

@@ -36,6 +36,14 @@ pub(crate) fn parse(text: &str, sources: &mut Sources) -> Result<Override, Mista
         return Err(Mistake::at(sources, at, format!("`{path}` is not a key path"))
             .hint("write keys joined by dots, such as `sandbox.mode=auto`"));
     }
+    if let Some((key, key_at)) = keys
+        .first()
+        .filter(|(key, _)| ["extends", "patch"].iter().any(|word| tree::same_key(word, key)))
+    {
+        let message = format!("`{key}` says how a file is put together, so only a file can set it");
+        return Err(Mistake::at(sources, *key_at, message)
+            .hint("set the values themselves, or name another file with `--config`"));
+    }
     let value_at = At { source, start: equals + 1, end: text.len() };
     let value = value(&text[equals + 1..], value_at)
         .map_err(|reason| Mistake::at(sources, value_at, reason))?;
@@ -209,6 +217,8 @@ mod tests {
             ("{}", "mode"),
             ("{}", "=x"),
             ("{}", "a..b=1"),
+            ("{}", "extends=x.yaml"),
+            ("{}", "patch+={op: add}"),
             ("a: 1", "a.b=1"),
             ("a: x", "a+=1"),
             ("{}", "a=[1"),

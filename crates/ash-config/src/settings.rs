@@ -78,6 +78,19 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Whether a scanner works offline: because the whole scan does, or because its own `options.offline` says so.
+    pub fn offline(&self, scanner: &str, scan: bool) -> bool {
+        let own = self.scanners.get(scanner).and_then(|own| own.options.get("offline"));
+        scan || own == Some(&Value::Bool(true))
+    }
+
+    /// Whether a report is written: every one is, unless `reporters.<name>.enabled` says no.
+    pub fn writes(&self, reporter: &str) -> bool {
+        self.reporters.get(reporter).and_then(|own| own.enabled) != Some(false)
+    }
+}
+
 /// What a stale content database does to the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Staleness {

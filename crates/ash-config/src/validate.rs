@@ -6,10 +6,16 @@ use crate::{
     error::{Mistake, nearest},
     schema::{self, Field, Names, Shape},
     tree::{At, Entry, Kind, Node, Sources, same_key},
+    values::{is_release_tag, is_specifier},
 };
+
+pub(crate) use crate::values::{as_bool, as_int, as_number, is_date};
 
 /// Mistakes and notices kept of one run: a hostile file can hold a hundred thousand, and each costs a look for its line.
 const KEPT: usize = 200;
+
+/// How the reason begins where a setting is read and not used.
+pub(crate) const NO_EFFECT: &str = "has no effect";
 
 /// One run of checks.
 pub(crate) struct Checker<'a> {
@@ -60,6 +66,11 @@ impl Checker<'_> {
                 Kind::List(items) => items.iter().for_each(|node| self.check(node, item, path)),
                 _ => self.check(node, item, path),
             },
+            Shape::Pattern if node.text().is_some() => {}
+            Shape::Pattern if matches!(node.kind, Kind::Map(_)) => {
+                self.section(node, schema::PATTERN, path, false);
+            }
+            Shape::Pattern => self.wrong(node, path, "a pattern, or a section with `path`"),
             Shape::Section(fields) => self.section(node, fields, path, false),
             Shape::Named(names) => self.named(node, names, path),
         }
@@ -155,13 +166,10 @@ impl Checker<'_> {
     }
 
     fn field(&mut self, entry: &Entry, field: &Field, path: &str) {
-        if let Some(instead) = field.instead.filter(|_| !entry.value.is_null()) {
-            let file = self.file(entry.key_at);
-            self.notices
-                .push(Notice { file, ..Notice::new(path, format!("has no effect: {instead}")) });
-            return;
-        }
         self.check(&entry.value, &field.shape, path);
+        if let Some(instead) = field.instead.filter(|_| !says_nothing(&entry.value, field)) {
+            self.note(Notice::new(path, format!("{NO_EFFECT}: {instead}")), entry.key_at);
+        }
     }
 
     fn unknown_key(&mut self, entry: &Entry, fields: &[Field], path: &str) {
@@ -207,29 +215,59 @@ impl Checker<'_> {
         for entry in entries {
             let below = join(path, &entry.key);
             self.name(&entry.key, entry.key_at, names, &below);
-            self.check(&entry.value, &names.entry, &below);
-            let fields = names
-                .options
-                .iter()
-                .find(|(name, _)| same_key(name, &entry.key))
-                .map(|(_, fields)| *fields);
-            if let (Some(fields), Some(options)) = (fields, entry.value.get("options")) {
-                let common: &[Field] =
-                    if names.kind == "scanner" { schema::COMMON_OPTIONS } else { &[] };
-                let all: Vec<Field> = fields.iter().chain(common).copied().collect();
-                self.check_options(options, &all, &join(&below, "options"));
-            } else if let Some(options) = entry.value.get("options") {
-                self.section_only(options, &join(&below, "options"));
+            let noted = self.notices.len();
+            self.plugin(entry, names, &below);
+            if names.kind == "reporter" && same_key(&entry.key, "aggregated") {
+                self.note_always_written(entry, &below);
+            }
+            if self.absent(entry, names) {
+                self.note_absent(entry, names, &below, noted);
             }
         }
     }
 
-    fn check_options(&mut self, node: &Node, fields: &[Field], path: &str) {
-        self.section(node, fields, path, true);
+    /// The presence of the aggregated results says that a scan is whole.
+    fn note_always_written(&mut self, entry: &Entry, path: &str) {
+        if entry.value.get("enabled").and_then(as_bool) == Some(false) {
+            let reason = format!("{NO_EFFECT}: the aggregated results are always written");
+            self.note(Notice::new(join(path, "enabled"), reason), entry.key_at);
+        }
     }
 
-    fn section_only(&mut self, node: &Node, path: &str) {
-        self.require(matches!(node.kind, Kind::Map(_)), node, path, "a section of keys");
+    /// Where the whole plugin does nothing, its keys need no word of their own.
+    fn note_absent(&mut self, entry: &Entry, names: &Names, path: &str, noted: usize) {
+        let before = self.notices.split_off(noted);
+        self.notices.extend(before.into_iter().filter(|one| !one.reason.starts_with(NO_EFFECT)));
+        if entry.value.get("enabled").and_then(as_bool) != Some(false) {
+            let reason = format!("{NO_EFFECT}: this version of ash has no such {}", names.kind);
+            self.note(Notice::new(path, reason), entry.key_at);
+        }
+    }
+
+    fn plugin(&mut self, entry: &Entry, names: &Names, path: &str) {
+        self.check(&entry.value, &names.entry, path);
+        let Some(options) = entry.value.get("options") else { return };
+        let path = join(path, "options");
+        match names.options_of(&entry.key) {
+            Some(fields) => self.section(options, &fields, &path, true),
+            None => {
+                self.require(
+                    matches!(options.kind, Kind::Map(_)),
+                    options,
+                    &path,
+                    "a section of keys",
+                );
+            }
+        }
+    }
+
+    /// Whether a published version had this plugin and this one has not.
+    fn absent(&self, entry: &Entry, names: &Names) -> bool {
+        let is = |known: &&str| same_key(known, &entry.key);
+        let here = names.shipped.unwrap_or(self.known_scanners);
+        // Nobody said which scanners there are: then nothing can be said about one.
+        let told = names.shipped.is_some() || !self.known_scanners.is_empty();
+        told && names.known.iter().any(|known| is(known)) && !here.iter().any(|known| is(known))
     }
 
     /// A name no plugin has is kept, since a plugin may bring it, with a notice.
@@ -295,6 +333,28 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a value leaves things as they are: nothing, the default, or an empty list or section.
+pub(crate) fn says_nothing(node: &Node, field: &Field) -> bool {
+    match &node.kind {
+        Kind::Null => true,
+        Kind::List(items) if items.is_empty() => true,
+        Kind::Map(entries) if entries.is_empty() => true,
+        kind => {
+            let default = crate::yaml::parse(field.default, 0).map(|default| default.kind);
+            let default_bool = matches!(default, Ok(Kind::Bool(_)));
+            let is_same_bool = || {
+                as_bool(node)
+                    == default
+                        .as_ref()
+                        .ok()
+                        .and_then(|kind| as_bool(&Node::new(kind.clone(), node.at)))
+            };
+            default.as_ref().is_ok_and(|default| default == kind)
+                || (default_bool && is_same_bool())
+        }
+    }
+}
+
 fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
@@ -322,90 +382,6 @@ fn shown(node: &Node) -> String {
     }
 }
 
-/// True or false, also in the words YAML 1.1 and people use for them.
-pub(crate) fn as_bool(node: &Node) -> Option<bool> {
-    match &node.kind {
-        Kind::Bool(value) => Some(*value),
-        Kind::Int(0) => Some(false),
-        Kind::Int(1) => Some(true),
-        Kind::Text(text) => match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "on" | "y" | "t" | "1" => Some(true),
-            "false" | "no" | "off" | "n" | "f" | "0" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-pub(crate) fn as_int(node: &Node) -> Option<i64> {
-    match &node.kind {
-        Kind::Int(value) => Some(*value),
-        Kind::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    }
-}
-
-pub(crate) fn as_number(node: &Node) -> Option<f64> {
-    match &node.kind {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "seconds and megabytes; nobody counts past 2^53"
-        )]
-        Kind::Int(value) => Some(*value as f64),
-        Kind::Float(value) => Some(*value),
-        Kind::Text(text) => text.trim().parse().ok(),
-        _ => None,
-    }
-    .filter(|value: &f64| value.is_finite())
-}
-
-/// A day that exists, as `YYYY-MM-DD`.
-pub(crate) fn is_date(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts.as_slice() else { return false };
-    let number = |part: &str, length: usize| {
-        let digits = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| part.parse::<u32>().ok()).flatten()
-    };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2))
-    else {
-        return false;
-    };
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if leap => 29,
-        2 => 28,
-        _ => 31,
-    };
-    (1..=12).contains(&month) && (1..=days).contains(&day)
-}
-
-/// A PEP 440 version specifier: comparisons joined by commas.
-fn is_specifier(text: &str) -> bool {
-    let version = |text: &str| {
-        !text.is_empty()
-            && text.starts_with(|c: char| c.is_ascii_digit() || c == 'v')
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".*+!-_".contains(&byte))
-    };
-    let comparison = |part: &str| {
-        let part = part.trim();
-        ["===", "==", "!=", "<=", ">=", "~=", "<", ">"]
-            .iter()
-            .find_map(|sign| part.strip_prefix(sign))
-            .is_some_and(|rest| version(rest.trim()))
-    };
-    !text.is_empty() && text.split(',').all(comparison)
-}
-
-fn is_release_tag(text: &str) -> bool {
-    let digits = text.strip_prefix('v').unwrap_or(text);
-    digits.split('.').count() == 3
-        && digits
-            .split('.')
-            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -416,7 +392,7 @@ mod tests {
         let node = crate::yaml::parse(text, source).unwrap();
         let mut checker = Checker {
             sources: &sources,
-            known_scanners: &["mine"],
+            known_scanners: &["mine", "bandit"],
             mistakes: vec![],
             notices: vec![],
         };
@@ -454,6 +430,33 @@ mod tests {
                 "sandbox.network_scanners from c.yaml: ash has no scanner named `gripe`; did you mean `grype`?",
             ]
         );
+    }
+
+    #[test]
+    fn what_this_version_does_not_do_is_said() {
+        let text = "scanners:\n  grype: {options: {config_file: 1, confg: 2}}\n  trivy: {enabled: no}\n  bandit: {tool_version: '>=1', options: {excluded_paths: [{path: a, reason: b}], ignore_nosec: no}}\nreporters:\n  spdx: {enabled: true}\n  html: {enabled: false}\n  aggregated: {enabled: no}\n  markdown: {options: {compact: yes, include_summary: true, max_detailed_findings: 20}}\nconverters: {archive: {enabled: true}, jupyter: {enabled: false}}\ncontent_db_staleness: warn\nash_plugin_modules: []\nexternal_reports_to_include: [a.sarif]\nworkspace: {max_parallel_projects: 2}\nglobal_settings: {mcp: {runtime_overrides: {enabled: false}}}\n";
+        let (mistakes, notices) = check(text);
+        assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+        let expected = [
+            "content_db_staleness",
+            "external_reports_to_include",
+            "workspace",
+            "global_settings.mcp.runtime_overrides",
+            "scanners.grype.options.confg",
+            "scanners.grype",
+            "scanners.bandit.tool_version",
+            "scanners.bandit.options.excluded_paths",
+            "reporters.spdx",
+            "reporters.aggregated.enabled",
+            "reporters.markdown.options.compact",
+            "converters.archive",
+        ];
+        let mut keys: Vec<&str> =
+            notices.iter().map(|line| line.split(" from ").next().unwrap()).collect();
+        let mut expected = expected.to_vec();
+        keys.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(keys, expected);
     }
 
     #[test]

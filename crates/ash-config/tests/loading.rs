@@ -10,6 +10,19 @@ use ash_config::{ConfigErrors, Loaded, Request, Staleness, load};
 use ash_model::severity::Threshold;
 use serde_json::json;
 
+const SCANNERS: &[&str] = &[
+    "actionlint",
+    "bandit",
+    "checkov",
+    "detect-secrets",
+    "grype",
+    "npm-audit",
+    "opengrep",
+    "semgrep",
+    "syft",
+    "zizmor",
+];
+
 struct Lab {
     dir: tempfile::TempDir,
     variables: BTreeMap<&'static str, &'static str>,
@@ -49,7 +62,7 @@ impl Lab {
             pwd_env: None,
             home: Some(self.path("home")),
             env: &|_| None,
-            known_scanners: &["bandit"],
+            known_scanners: SCANNERS,
             workspace: None,
             identify: None,
         }
@@ -282,6 +295,7 @@ mcp-resource-management: {max_concurrent_scans: 10}
     dropped.sort_unstable();
     let expected = [
         "mcp-resource-management",
+        "reporters.s3",
         "reporters.s3.enabled",
         "reporters.s3.options",
         "scanners.actionlint.options.shellcheck",
@@ -312,12 +326,19 @@ mcp-resource-management: {max_concurrent_scans: 10}
             .notices
             .iter()
             .all(|notice| notice.file == Some(lab.path("repo/.ash.yaml").display().to_string())
-                && notice.hint.is_some())
+                && (notice.hint.is_some() || notice.key == "reporters.s3"))
     );
 
     // The control: the same words from outside the tree hold.
     let loaded = lab.load(Some("ops.yaml"), &[]).unwrap();
-    assert_eq!(keys(&loaded), ["config"]);
+    let without_effect = [
+        "config",
+        "scanners.zizmor.options.online_audits",
+        "scanners.bandit.tool_version",
+        "reporters.s3",
+        "mcp-resource-management",
+    ];
+    assert_eq!(keys(&loaded), without_effect);
     assert_eq!(loaded.settings.scanners["grype"].scan_timeout, Some(None));
     assert_eq!(loaded.settings.scanners["checkov"].options["config_file"], json!("/opt/x.yaml"));
 }
@@ -426,6 +447,22 @@ fn a_plugin_module_is_accepted_where_its_scanner_is_built_in() {
     assert!(
         judged(Some("ops.yaml"), &["snyk-code"]).unwrap_err().contains("names `evil.ash_plugins`,")
     );
+}
+
+#[test]
+fn options_reach_a_scanner_in_the_form_it_reads() {
+    let text = "scanners:\n  bandit: {options: {ignore-nosec: yes, offline: on}}\n  semgrep: {options: {config: [a, b], severity: ERROR}}\n  checkov: {options: {skip_path: [a, {path: b, reason: c}]}}\n";
+    let lab = Lab::new(&[("ops.yaml", text)]);
+    let settings = lab.load(Some("ops.yaml"), &[]).unwrap().settings;
+    let options = |name: &str| serde_json::Value::Object(settings.scanners[name].options.clone());
+    assert_eq!(options("bandit"), json!({"ignore_nosec": true, "offline": true}));
+    assert_eq!(options("semgrep"), json!({"config": ["a", "b"], "severity": "ERROR"}));
+    assert_eq!(options("checkov"), json!({"skip_path": ["a", {"path": "b", "reason": "c"}]}));
+    assert_eq!(
+        ["bandit", "semgrep", "grype"].map(|name| settings.offline(name, false)),
+        [true, false, false]
+    );
+    assert!(settings.offline("grype", true));
 }
 
 #[test]

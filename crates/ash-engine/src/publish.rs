@@ -124,6 +124,7 @@ pub(crate) fn write(
     std::thread::scope(|scope| {
         let threads: Vec<_> = others
             .iter()
+            .filter(|reporter| request.settings.writes(reporter.id()))
             .map(|reporter| scope.spawn(|| render(&directory, output, *reporter, report)))
             .collect();
         threads
@@ -133,7 +134,13 @@ pub(crate) fn write(
     last.map_or(Ok(()), |reporter| render(&directory, output, *reporter, report))?;
     let names = ["ash-scan-set-files-list.txt", "ash-ignore-report.txt"].into_iter();
     Ok(names
-        .chain(ash_reports::REPORTERS.iter().map(|reporter| reporter.file_name()))
+        .chain(
+            others
+                .iter()
+                .filter(|one| request.settings.writes(one.id()))
+                .chain(last)
+                .map(|one| one.file_name()),
+        )
         .map(|name| output.join(name))
         .collect())
 }

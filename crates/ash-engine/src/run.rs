@@ -177,14 +177,14 @@ impl Run<'_> {
     fn has_network(&self) -> bool {
         let request = self.shared.request;
         if self.shared.confinement.as_ref().is_ok_and(Confinement::is_off) {
-            return !request.offline;
+            return !self.offline();
         }
         let requirements = self.scanner.requirements();
         request.settings.sandbox.network.allows(
             self.scanner.id().as_str(),
             requirements.network,
             requirements.network_requires_grant,
-            request.offline,
+            self.offline(),
         )
     }
 
@@ -195,13 +195,18 @@ impl Run<'_> {
             output: self.shared.output,
             files: self.shared.files,
             reader: self.shared.reader,
-            offline: self.shared.request.offline,
+            offline: self.offline(),
             network: self.has_network(),
             ignore_suppressions: !self.shared.request.judgement.obeys_sources(),
             options: &self.options,
             ignore_paths: self.shared.ignore_paths,
             variable: self.shared.variable,
         }
+    }
+
+    fn offline(&self) -> bool {
+        let request = self.shared.request;
+        request.settings.offline(self.scanner.id().as_str(), request.offline)
     }
 
     /// The scanner's program, or MISSING with what to type.

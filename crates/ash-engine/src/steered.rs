@@ -28,6 +28,15 @@ pub(crate) fn by_config(settings: &Settings) -> Option<Notice> {
     if !off.is_empty() {
         said.push(format!("{} off", off.join(", ")));
     }
+    let offline: Vec<&str> = settings
+        .scanners
+        .keys()
+        .map(String::as_str)
+        .filter(|name| settings.offline(name, false))
+        .collect();
+    if !offline.is_empty() {
+        said.push(format!("{} offline", offline.join(", ")));
+    }
     let lenient = settings
         .scanners
         .iter()

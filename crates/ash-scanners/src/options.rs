@@ -43,6 +43,22 @@ impl<'a> Options<'a> {
         }
     }
 
+    /// One text or a list of them, empty when absent.
+    pub(crate) fn one_or_more(self, name: &str) -> Result<Vec<&'a str>, Plan> {
+        match self.0.options.get(name) {
+            Some(Value::String(text)) => Ok(vec![text]),
+            _ => self.list(name),
+        }
+    }
+
+    /// A list of patterns, each alone or as a section with `path` and the reason for it; empty when absent.
+    pub(crate) fn patterns(self, name: &str) -> Result<Vec<&'a str>, Plan> {
+        let Some(Value::Array(items)) = self.0.options.get(name) else { return self.list(name) };
+        let pattern = |item: &'a Value| item.as_str().or_else(|| item.get("path")?.as_str());
+        let expected = "a list of patterns";
+        items.iter().map(|item| pattern(item).ok_or_else(|| wrong(name, expected))).collect()
+    }
+
     /// One of a few words.
     pub(crate) fn choice(self, name: &str, words: &[&str]) -> Result<Option<&'a str>, Plan> {
         match self.text(name)? {
@@ -51,6 +67,15 @@ impl<'a> Options<'a> {
             }
             word => Ok(word),
         }
+    }
+
+    /// One or more of a few words, none when absent.
+    pub(crate) fn choices(self, name: &str, words: &[&str]) -> Result<Vec<&'a str>, Plan> {
+        let given = self.one_or_more(name)?;
+        if given.iter().all(|word| words.contains(word)) {
+            return Ok(given);
+        }
+        Err(wrong(name, &format!("one or more of {}", words.join(", "))))
     }
 }
 

@@ -61,10 +61,6 @@ scanners:
     for (name, enabled) in reporters {
         text.push_str(&format!("  {name}:\n    enabled: {enabled}\n"));
     }
-    text.push_str("\nconverters:\n");
-    for name in schema::CONVERTERS.known {
-        text.push_str(&format!("  {name}:\n    enabled: true\n"));
-    }
     text
 }
 

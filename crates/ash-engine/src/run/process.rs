@@ -171,7 +171,7 @@ impl Run<'_> {
         };
         let grants = Grants {
             network: self.has_network(),
-            offline: request.offline,
+            offline: self.offline(),
             extra_read_paths: request.settings.sandbox.extra_read_paths.clone(),
         };
         let policy = Policy::resolve(

@@ -117,7 +117,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     for framework in options.list("skip_frameworks")? {
         call = call.args(["--skip-framework", framework]);
     }
-    for pattern in options.list("skip_path")? {
+    for pattern in options.patterns("skip_path")? {
         call = call.args([joined("--skip-path=", pattern)]);
     }
     call = call.args([joined("--directory=", site.source)]);

@@ -149,9 +149,10 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
     let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids"]).args([format!("--timeout={SECONDS_A_RULE_AND_FILE}"), format!("--x-semgrepignore-filename={}", impossible_file_name())]);
     call = call.args([joined("--config=", site.results.join("rules"))]);
-    let online = options.text("config")?.unwrap_or("p/ci");
+    let named = options.one_or_more("config")?;
+    let online = if named.is_empty() { vec!["p/ci"] } else { named };
     match (site.offline, (site.variable)(RULES_CACHE).filter(|directory| !directory.is_empty())) {
-        (false, _) => call = call.args([joined("--config=", online)]),
+        (false, _) => call = call.args(online.into_iter().map(|rules| joined("--config=", rules))),
         (true, Some(directory)) => call = call.args([joined("--config=", directory)]),
         (true, None) => {}
     }
@@ -161,13 +162,12 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     if let Some(output) = skipped::output(site) {
         call = call.args([joined("--exclude=/", ignore_pattern(&output))]);
     }
-    for (option, flag) in [("exclude", "--exclude="), ("exclude_rule", "--exclude-rule=")] {
-        for value in options.list(option)? {
-            call = call.args([joined(flag, value)]);
-        }
-    }
-    if let Some(severity) = options.choice("severity", &["INFO", "WARNING", "ERROR"])? {
-        call = call.args([joined("--severity=", severity)]);
+    for (flag, values) in [
+        ("--exclude=", options.patterns("exclude")?),
+        ("--exclude-rule=", options.list("exclude_rule")?),
+        ("--severity=", options.choices("severity", &["INFO", "WARNING", "ERROR"])?),
+    ] {
+        call = call.args(values.into_iter().map(|value| joined(flag, value)));
     }
     call = call.args(["--sarif".into(), joined("--sarif-output=", site.results.join(REPORT)), OsString::from(".")]);
     let renamed = renamed(site);

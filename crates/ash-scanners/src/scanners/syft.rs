@@ -85,7 +85,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     if let Some(output) = skipped::output(site).filter(|output| output.as_path().to_str().is_some_and(|text| !text.contains(['*', '?', '[', '{', '\\']))) {
         call = call.args([joined("--exclude=./", output.as_path().join("**"))]);
     }
-    for pattern in options.list("exclude")? {
+    for pattern in options.patterns("exclude")? {
         call = call.args([joined("--exclude=", pattern)]);
     }
     call.env = environment();

@@ -297,6 +297,9 @@ fn an_option_of_the_wrong_type_stops_the_scanner_that_reads_it() {
         ("checkov", "frameworks", Value::from(1)),
         ("detect-secrets", "baseline_file", Value::from("../x")),
         ("semgrep", "exclude", Value::from(true)),
+        ("semgrep", "config", serde_json::json!({"a": 1})),
+        ("semgrep", "severity", serde_json::json!(["ERROR", "LOUD"])),
+        ("checkov", "skip_path", serde_json::json!([{"reason": "no path"}])),
         ("syft", "exclude", serde_json::json!([1])),
         ("zizmor", "persona", Value::from("loud")),
     ];
@@ -308,6 +311,39 @@ fn an_option_of_the_wrong_type_stops_the_scanner_that_reads_it() {
             matches!(&plan, Plan::Missing(reason) if reason.contains(option)),
             "{id}: {plan:?}"
         );
+    }
+}
+
+#[test]
+fn an_option_may_be_one_word_or_a_list_and_a_pattern_may_have_its_reason() {
+    let given = [
+        ("semgrep", "config", serde_json::json!(["p/a", "p/b"]), "--config=p/a --config=p/b"),
+        ("semgrep", "severity", serde_json::json!("ERROR"), "--severity=ERROR"),
+        (
+            "semgrep",
+            "severity",
+            serde_json::json!(["ERROR", "INFO"]),
+            "--severity=ERROR --severity=INFO",
+        ),
+        (
+            "semgrep",
+            "exclude",
+            serde_json::json!(["a", {"path": "b", "reason": "c"}]),
+            "--exclude=a --exclude=b",
+        ),
+        (
+            "checkov",
+            "skip_path",
+            serde_json::json!([{"path": "b", "reason": "c"}]),
+            "--skip-path=b",
+        ),
+        ("syft", "exclude", serde_json::json!([{"path": "./b", "reason": "c"}]), "--exclude=./b"),
+    ];
+    for (id, option, value, words) in given {
+        let mut tree = busy();
+        tree.options.insert(option.to_owned(), value);
+        let calls = run(by_id(&ScannerId::builtin(id)).unwrap(), &tree);
+        assert!(tree.words(&calls[0]).contains(words), "{id}: {}", tree.words(&calls[0]));
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn explain(
     let launcher = Launcher::new().map_err(CommandError::failed)?;
 
     let id = scanner.id();
+    let offline = settings.offline(id.as_str(), offline);
     let requirements = scanner.requirements();
     let network = settings.sandbox.network.allows(
         id.as_str(),

@@ -16,5 +16,6 @@ mod interrupted;
 mod npm_audit;
 mod paths;
 mod refused;
+mod settings;
 mod suppressions;
 mod verdicts;

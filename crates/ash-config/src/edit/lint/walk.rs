@@ -6,6 +6,7 @@ use crate::{
     error::nearest,
     schema::{self, Field, Names, Shape},
     tree::{At, Entry, Kind, Node, same_key},
+    validate::says_nothing,
 };
 
 /// Names that plugins had once.
@@ -43,6 +44,10 @@ fn shape(found: &mut Found<'_>, node: &Node, of: &Shape, path: &mut Vec<Step>) {
         Shape::Choice(words) => rules::letter_case(found, node, words, path),
         Shape::Text => rules::quotes(found, node, path),
         Shape::Date => rules::date(found, node, path),
+        Shape::Pattern => match node.kind {
+            Kind::Map(_) => section(found, node, schema::PATTERN, path, false),
+            _ => rules::quotes(found, node, path),
+        },
         Shape::Any | Shape::Bool | Shape::Int(..) | Shape::Number(..) => {}
     }
 }
@@ -63,7 +68,10 @@ fn section(found: &mut Found<'_>, node: &Node, fields: &[Field], path: &mut Vec<
         match fields.iter().find(|field| same_key(field.key, &entry.key)) {
             Some(field) => {
                 spelling(found, node, entry, field.key, path);
-                if let Some(instead) = field.instead.filter(|_| field.key != "build") {
+                let told =
+                    field.key == "build" || (path.len() == 3 && INTERNAL.contains(&field.key));
+                let is_silent = told || says_nothing(&entry.value, field);
+                if let Some(instead) = field.instead.filter(|_| !is_silent) {
                     let message = format!("`{}` has no effect: {instead}", entry.key);
                     found.push("no-effect", Level::Warning, entry.key_at, message, None, None);
                 }
@@ -140,10 +148,7 @@ fn named(found: &mut Found<'_>, node: &Node, names: &Names, path: &mut Vec<Step>
             internal(found, entry, path);
         }
         let options = entry.value.entries().iter().find(|below| below.key == "options");
-        let known = names.options.iter().find(|(name, _)| same_key(name, &entry.key));
-        if let (Some(options), Some((_, fields))) = (options, known) {
-            let common = if names.kind == "scanner" { schema::COMMON_OPTIONS } else { &[] };
-            let all: Vec<Field> = fields.iter().chain(common).copied().collect();
+        if let (Some(options), Some(all)) = (options, names.options_of(&entry.key)) {
             path.push(Step::Key("options".to_owned()));
             section(found, &options.value, &all, path, true);
             path.pop();
