@@ -144,7 +144,13 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
     let settings = build::settings(&document, context);
     // What was dropped for one reason needs no second one.
     remarks.retain(|remark| {
-        !remark.reason.starts_with(NO_EFFECT) || !notices.iter().any(|one| one.key == remark.key)
+        let covers = |key: &str| {
+            remark
+                .key
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        !remark.reason.starts_with(NO_EFFECT) || !notices.iter().any(|one| covers(&one.key))
     });
     notices.append(&mut remarks);
     note_unsupported(&settings, &mut notices);

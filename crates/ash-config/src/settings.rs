@@ -85,11 +85,21 @@ impl Settings {
         scan || own == Some(&Value::Bool(true))
     }
 
-    /// Whether a report is written: every one is, unless `reporters.<name>.enabled` says no.
+    /// Whether a report is written: every one is, unless `reporters.<name>.enabled` says no, or its `output_format` leaves this file out.
     pub fn writes(&self, reporter: &str) -> bool {
-        self.reporters.get(reporter).and_then(|own| own.enabled) != Some(false)
+        let (name, form) = match reporter.strip_prefix(UNUSED) {
+            Some("") => (UNUSED, "json"),
+            Some("-markdown") => (UNUSED, "markdown"),
+            _ => (reporter, ""),
+        };
+        let Some(own) = self.reporters.get(name) else { return true };
+        let wanted = own.options.get("output_format").and_then(Value::as_str).unwrap_or("both");
+        own.enabled != Some(false) && (form.is_empty() || ["both", form].contains(&wanted))
     }
 }
+
+/// The one report that is written in two files, under two names.
+const UNUSED: &str = "unused-suppressions";
 
 /// What a stale content database does to the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -11,7 +11,8 @@ use std::{
 use ash_config::{ConfigErrors, Identity, Loaded, Request, load};
 use ash_model::notice::Notice;
 use ash_testkit::trust::{
-    Expect, Lab, Make, NETWORKED, Outcome, Row, SCANNERS, Typed, explains_itself, is_setting, rows,
+    Expect, Lab, Make, NETWORKED, Outcome, Row, SCANNERS, Typed, explains_itself, is_setting,
+    is_without_effect, rows,
 };
 
 /// A file system that ignores letter case, played: Linux has none that a test could mount.
@@ -96,7 +97,10 @@ fn described(lab: &Lab, row: &Row, loaded: &Loaded) -> String {
 }
 
 fn dropped(loaded: &Loaded) -> impl Iterator<Item = &Notice> {
-    loaded.notices.iter().filter(|notice| is_setting(&notice.key))
+    loaded
+        .notices
+        .iter()
+        .filter(|notice| is_setting(&notice.key) && !is_without_effect(&notice.key, &notice.reason))
 }
 
 #[test]

@@ -83,7 +83,10 @@ fn every_option_is_read_or_said_to_have_no_effect() {
 
 #[test]
 fn the_reports_there_are_are_the_reports_of_the_settings() {
-    let mut written: Vec<&str> = ash_reports::REPORTERS.iter().map(|one| one.id()).collect();
+    // One report is written in two files, and each has a name of its own there.
+    let names = ash_reports::REPORTERS.iter().map(|one| one.id());
+    let mut written: Vec<&str> =
+        names.filter(|name| *name != "unused-suppressions-markdown").collect();
     let mut said = reporters().to_vec();
     written.sort_unstable();
     said.sort_unstable();

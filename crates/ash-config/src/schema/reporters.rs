@@ -1,6 +1,6 @@
 //! The reports of every published version, and their options.
 
-use super::{Field, Names, Shape, plugins::PLUGIN, unused};
+use super::{Field, Names, Shape, field, plugins::PLUGIN, unused};
 
 const FIXED: &str = "this version writes each report in one form";
 
@@ -45,6 +45,7 @@ pub(crate) const REPORTERS: Names = Names {
         "cyclonedx",
         "gitlab-sast",
         "gitlab-cyclonedx",
+        "unused-suppressions",
         "aggregated",
     ]),
     entry: Shape::Section(PLUGIN),
@@ -74,7 +75,12 @@ pub(crate) const REPORTERS: Names = Names {
         ("junitxml", &[unused("respect_severity_threshold", Shape::Bool, "true", FIXED)]),
         (
             "unused-suppressions",
-            &[unused("output_format", Shape::Choice(&["both", "json", "markdown"]), "both", FIXED)],
+            &[field(
+                "output_format",
+                Shape::Choice(&["both", "json", "markdown"]),
+                "both",
+                "Which of its two files are written.",
+            )],
         ),
     ],
 };

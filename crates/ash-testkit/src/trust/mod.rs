@@ -157,6 +157,11 @@ pub fn explains_itself(
     }
 }
 
+/// Whether a notice says only that nothing comes of a setting, whoever names it. For the sandbox's own settings that is news too.
+pub fn is_without_effect(key: &str, reason: &str) -> bool {
+    reason.starts_with("has no effect: ") && !key.starts_with("sandbox.")
+}
+
 const MODE: &str = "sandbox.mode";
 const NET: &str = "sandbox.network_scanners";
 const READ: &str = "sandbox.extra_read_paths";

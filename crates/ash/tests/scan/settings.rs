@@ -24,11 +24,16 @@ fn a_report_that_is_turned_off_is_not_written() {
     let with = |scanned: &Scanned, name: &str| scanned.stderr.lines().any(|line| line == name);
     let all = scan("project_name: x\n");
     let some = scan(
-        "reporters: {html: {enabled: false}, junitxml: {enabled: no}, csv: {enabled: true}}\n",
+        "reporters: {html: {enabled: false}, junitxml: {enabled: no}, csv: {enabled: true}, unused-suppressions: {options: {output_format: json}}}\n",
     );
-    for (name, stays) in
-        [("ash.html", false), ("ash.junit.xml", false), ("ash.csv", true), ("ash.sarif", true)]
-    {
+    for (name, stays) in [
+        ("ash.html", false),
+        ("ash.junit.xml", false),
+        ("ash.csv", true),
+        ("ash.sarif", true),
+        ("ash.unused-suppressions.json", true),
+        ("ash.unused-suppressions.md", false),
+    ] {
         assert!(with(&all, name), "{name}: {}", all.stderr);
         assert_eq!(with(&some, name), stays, "{name}: {}", some.stderr);
     }

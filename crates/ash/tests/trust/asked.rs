@@ -6,7 +6,9 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use ash_testkit::trust::{Expect, Lab, Outcome, Row, SCANNERS, explains_itself, is_setting};
+use ash_testkit::trust::{
+    Expect, Lab, Outcome, Row, SCANNERS, explains_itself, is_setting, is_without_effect,
+};
 use libtest_mimic::{Completion, Failed};
 use serde_json::Value;
 
@@ -153,9 +155,9 @@ impl<'a> Found<'a> {
         for notice in answer["notices"].as_array().into_iter().flatten() {
             let text = |field: &str| notice[field].as_str();
             let key = text("key").unwrap_or_default();
-            if is_setting(key) {
+            let reason = text("reason").unwrap_or_default();
+            if is_setting(key) && !is_without_effect(key, reason) {
                 let file = text("file").map(|file| as_seen_here(lab, row, file));
-                let reason = text("reason").unwrap_or_default();
                 explains_itself(key, file.as_deref(), reason, text("hint"))?;
                 dropped.push(key);
             }

@@ -22,7 +22,7 @@ pub(super) fn scanners() -> Vec<String> {
 
 /// The reports there are, and whether each is written when nobody says otherwise.
 pub(super) fn reporters() -> Vec<(&'static str, bool)> {
-    ash_reports::REPORTERS.iter().map(|reporter| (reporter.id(), true)).collect()
+    ash_config::reporters().iter().map(|reporter| (*reporter, true)).collect()
 }
 
 /// The file that is meant: the one named, else the one a scan here would use.
