@@ -267,7 +267,7 @@ impl Checker<'_> {
         let here = names.shipped.unwrap_or(self.known_scanners);
         // Nobody said which scanners there are: then nothing can be said about one.
         let told = names.shipped.is_some() || !self.known_scanners.is_empty();
-        told && names.known.iter().any(|known| is(known)) && !here.iter().any(|known| is(known))
+        told && names.known.iter().any(is) && !here.iter().any(is)
     }
 
     /// A name no plugin has is kept, since a plugin may bring it, with a notice.
