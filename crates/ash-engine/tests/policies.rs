@@ -246,6 +246,64 @@ impl Case<'_> {
     }
 }
 
+/// What each scanner needs beyond the baseline, as the documentation has it: a network online, caches below the home, and what it is made of.
+struct Need {
+    scanner: &'static str,
+    network: bool,
+    caches: &'static [&'static str],
+    made_of: MadeOf,
+}
+
+#[derive(PartialEq)]
+enum MadeOf {
+    /// An environment on a Python that uv manages.
+    Python,
+    /// A program for Node.js.
+    Node,
+}
+
+const NEEDS: [Need; 8] = [
+    Need { scanner: "bandit", network: false, caches: &[], made_of: MadeOf::Python },
+    Need { scanner: "cfn-lint", network: false, caches: &[], made_of: MadeOf::Python },
+    Need { scanner: "checkov", network: false, caches: &[], made_of: MadeOf::Python },
+    Need { scanner: "detect-secrets", network: false, caches: &[], made_of: MadeOf::Python },
+    Need { scanner: "npm-audit", network: true, caches: &[".npm"], made_of: MadeOf::Node },
+    Need { scanner: "semgrep", network: true, caches: &[".semgrep"], made_of: MadeOf::Python },
+    Need { scanner: "syft", network: false, caches: &[".cache/syft"], made_of: MadeOf::Python },
+    Need { scanner: "zizmor", network: false, caches: &[], made_of: MadeOf::Python },
+];
+
+#[test]
+fn each_scanner_has_the_network_and_the_caches_it_needs_and_no_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let machine = machine(directory.path());
+    let home = machine.at("home/me");
+    for need in NEEDS {
+        let scanner = SCANNERS.iter().find(|scanner| scanner.id().as_str() == need.scanner);
+        let scanner = *scanner.unwrap_or_else(|| panic!("no scanner `{}`", need.scanner));
+        for offline in [false, true] {
+            let case = Case { machine: &machine, scanner, offline, as_root: false };
+            for call in case.calls() {
+                let policy = case.policy(&call, &locate(&machine, &call.program));
+                let shown = format!("{} offline {offline}", need.scanner);
+                assert_eq!(policy.network, need.network && !offline, "{shown}");
+                let mut caches: Vec<PathBuf> =
+                    [".cache/uv"].iter().chain(need.caches).map(|cache| home.join(cache)).collect();
+                caches.sort();
+                assert_eq!(policy.caches, caches, "{shown}");
+                let sees = |path: &str| {
+                    policy.read_only.iter().any(|granted| machine.at(path).starts_with(granted))
+                };
+                assert!(sees(&format!("{PYTHON}/bin/python3")), "{shown}: uv's Python");
+                assert!(need.made_of == MadeOf::Python || sees("usr/bin/node"), "{shown}: Node.js");
+                for hidden in ["home/me/.ssh/id_rsa", "home/me/.aws", "home/me/.config"] {
+                    assert!(!sees(hidden), "{shown}: {hidden}");
+                }
+            }
+        }
+    }
+}
+
 /// Each snapshot holds the scan with a network first, then how the one without differs.
 fn check(name: &str, backend: BackendId, overlay: bool, as_root: bool) {
     let directory = tempfile::tempdir().unwrap();

@@ -9,6 +9,9 @@ pub(crate) mod unfold;
 
 #[cfg(test)]
 #[cfg(unix)]
+mod declared;
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{ffi::OsString, path::PathBuf};

@@ -63,6 +63,11 @@ fn main() {
         results_line,
     ));
     trials.extend(each("only_the_three_standard_descriptors_are_open", descriptors));
+    trials.extend(each(
+        "a_private_cache_is_empty_and_removed_however_the_command_ends",
+        private_cache,
+    ));
+    trials.extend(each("no_bus_of_the_host_is_named", no_bus));
     trials.extend(each("output_is_passed_on_whole_and_in_order", passes_on));
     trials.extend(each("output_that_nobody_reads_ends_the_command_as_usual", unread_output));
     trials.extend(each("a_reader_that_stopped_does_not_hold_up_the_timeout", stalled_reader));
@@ -392,6 +397,41 @@ fn descriptors(backend: &'static str) -> Result<(), Failed> {
         .collect();
     check("exit 0", outcome.code == Some(0), || outcome.describe())?;
     check("nothing inherited", open.is_empty(), || outcome.describe())
+}
+
+fn private_cache(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let caches = || {
+        let entries = fs::read_dir(lab.results()).unwrap().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(".sandbox-cache-")).collect::<Vec<_>>()
+    };
+    for (end, timeout) in [("exit 0", "60"), ("kill -9 $$", "60"), ("sleep 60", "1")] {
+        let script = format!(
+            "test -z \"$(ls -A \"$npm_config_cache\")\" && touch \"$npm_config_cache/used\" && echo \"$npm_config_cache\"; {end}"
+        );
+        let more = ["--as", "npm-audit", "--offline", "--timeout", timeout];
+        let outcome = sandboxed(&lab, backend, &more, &script).finish();
+        let named = outcome.out();
+        check(
+            "an empty directory in the results that can be written to",
+            named.starts_with(&lab.results().display().to_string()),
+            || outcome.describe(),
+        )?;
+        check("it is gone", caches().is_empty(), || format!("{end}: {:?}", caches()))?;
+    }
+    Ok(())
+}
+
+fn no_bus(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    // firejail sets this variable by itself.
+    let outcome = sandboxed(&lab, backend, &["--network"], "env")
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/host/bus")
+        .env("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/run/host/bus")
+        .finish();
+    check("it ran", outcome.out().contains("HOME="), || outcome.describe())?;
+    check("no bus", !outcome.out().contains("DBUS"), || outcome.describe())
 }
 
 /// `ash sandbox run` below a shell that does something with its output.

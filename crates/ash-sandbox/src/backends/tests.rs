@@ -9,7 +9,7 @@ use ash_model::{evidence::Tier, notice::Notice};
 
 use super::{Abilities, BackendId, Command, Wrap, wrap};
 use crate::{
-    launch::Prepared,
+    launch::{Prepared, Setup},
     policy::{Limits, Policy, unfold::Unfolded},
     testing::describe as shown,
 };
@@ -207,5 +207,37 @@ fn a_path_a_backend_would_misread_is_refused() {
             trust_roots: None,
         };
         assert!(wrap(id, &input).unwrap_err().to_string().contains("a,b"), "{id}");
+    }
+}
+
+#[test]
+fn a_declared_cache_variable_leads_to_a_private_directory_except_where_the_cache_is_overlaid() {
+    let ids = [BackendId::Bwrap, BackendId::Firejail, BackendId::Landlock, BackendId::SandboxExec];
+    for (id, overlay) in ids.map(|id| (id, false)).into_iter().chain([(BackendId::Bwrap, true)]) {
+        let policy = Policy {
+            cache_env: vec!["MYTOOL_CACHE_DIR".into()],
+            environment: vec![
+                ("MYTOOL_CACHE_DIR".into(), "/host/cache".into()),
+                ("MyTool_Cache_Dir".into(), "/host/cache".into()),
+            ],
+            ..policy()
+        };
+        let prepared = prepared(id, &Abilities { overlay, ..abilities() }, &policy);
+        let stage = prepared.supervisor.stage.unwrap();
+        let found: Vec<_> = stage
+            .env
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("mytool_cache_dir"))
+            .map(|(_, value)| Path::new(value))
+            .collect();
+        if overlay {
+            assert_eq!(found, [Path::new("/host/cache"); 2], "{id}");
+            continue;
+        }
+        let [private] = found[..] else { panic!("{id}: {found:?}") };
+        assert!(policy.writable.iter().any(|results| private.starts_with(results)), "{id}");
+        assert!(prepared.setup.contains(&Setup::Dir(private.to_owned())), "{id}: made empty");
+        let removed = &prepared.supervisor.cleanup;
+        assert!(removed.iter().any(|dir| private.starts_with(dir)), "{id}: removed afterwards");
     }
 }

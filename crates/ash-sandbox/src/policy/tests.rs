@@ -13,13 +13,13 @@ use proptest::prelude::*;
 use super::{Grants, Ground, Policy, PolicyError};
 use crate::site::{Named, Site};
 
-struct Lab {
+pub(super) struct Lab {
     _dir: tempfile::TempDir,
     root: PathBuf,
 }
 
 impl Lab {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(dir.path()).unwrap();
         let lab = Self { _dir: dir, root };
@@ -38,11 +38,11 @@ impl Lab {
         lab
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
-    fn make(&self, path: &str) -> PathBuf {
+    pub(super) fn make(&self, path: &str) -> PathBuf {
         fs::create_dir_all(self.at(path)).unwrap();
         self.at(path)
     }
@@ -55,7 +55,7 @@ impl Lab {
         file
     }
 
-    fn site(&self, variables: &[(&str, &str)], path: &[&str]) -> Site {
+    pub(super) fn site(&self, variables: &[(&str, &str)], path: &[&str]) -> Site {
         let entries = path.iter().map(|entry| {
             entry.strip_prefix('@').map_or_else(|| PathBuf::from(entry), |inside| self.at(inside))
         });
@@ -72,7 +72,7 @@ impl Lab {
         site
     }
 
-    fn ground(&self) -> Ground {
+    pub(super) fn ground(&self) -> Ground {
         Ground {
             source: self.at("home/me/src/repo"),
             output: Some(self.at("home/me/src/repo/.ash/ash_output")),
@@ -98,7 +98,7 @@ impl Lab {
     }
 
     /// Paths relative to the lab; those of the real machine (`/etc/hosts` and the like) left out.
-    fn inside(&self, paths: &[PathBuf]) -> Vec<String> {
+    pub(super) fn inside(&self, paths: &[PathBuf]) -> Vec<String> {
         paths
             .iter()
             .filter_map(|path| path.strip_prefix(&self.root).ok())

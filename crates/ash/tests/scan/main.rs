@@ -9,6 +9,7 @@
 
 mod lab;
 
+mod confined;
 mod detect_secrets;
 mod granted;
 mod incomplete;

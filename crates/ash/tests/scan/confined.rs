@@ -1,0 +1,183 @@
+//! Scanners that misbehave in a whole scan: what they reach with the sandbox off is out of reach with it.
+
+use std::{
+    fs,
+    net::TcpListener,
+    sync::{Arc, Mutex},
+};
+
+use crate::lab::{Lab, Scanned};
+
+const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
+/// Stand-ins for scanners, and what makes each of them run.
+const TOOLS: [&str; 6] = ["bandit", "cfn-lint", "checkov", "semgrep", "syft", "zizmor"];
+
+/// A tree in which every one of [`TOOLS`] finds something to look at.
+fn tree(lab: &Lab) {
+    fs::create_dir_all(lab.path("source/.github/workflows")).unwrap();
+    fs::write(lab.path("source/.github/workflows/ci.yml"), "on: push\n").unwrap();
+    fs::write(lab.path("source/main.tf"), "").unwrap();
+    let template =
+        "AWSTemplateFormatVersion: '2010-09-09'\nResources:\n  A:\n    Type: AWS::S3::Bucket\n";
+    fs::write(lab.path("source/template.yaml"), template).unwrap();
+}
+
+/// Names of those who called, each by the first line it sent.
+fn listen() -> (u16, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(Mutex::new(vec![]));
+    let callers = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut line = String::new();
+            let _ = std::io::BufRead::read_line(&mut std::io::BufReader::new(stream), &mut line);
+            callers.lock().unwrap().push(line.trim().to_owned());
+        }
+    });
+    (port, heard)
+}
+
+#[test]
+fn under_offline_no_scanner_has_a_network_whatever_it_declares() {
+    let lab = Lab::new();
+    tree(&lab);
+    let (port, heard) = listen();
+    for tool in TOOLS {
+        let body = format!("exec /bin/bash -c 'echo {tool} >/dev/tcp/127.0.0.1/{port}'");
+        lab.tool(tool, &body);
+    }
+    let called = |args: &[&str]| -> (Scanned, Vec<String>) {
+        heard.lock().unwrap().clear();
+        let scanned = lab.scan(args);
+        let mut names = heard.lock().unwrap().clone();
+        names.sort();
+        names.dedup();
+        (scanned, names)
+    };
+    let scanners = TOOLS.join(",");
+    let (_, control) = called(&["--scanners", &scanners, "--offline"]);
+    assert_eq!(control, TOOLS, "without a sandbox each of them gets through");
+    for backend in BACKENDS {
+        let (scanned, names) =
+            called(&["--scanners", &scanners, "--offline", "--sandbox", backend]);
+        assert!(names.is_empty(), "{backend}: {names:?}");
+        for tool in TOOLS {
+            let evidence = &scanned.scanner(tool)["sandbox"];
+            let said = (&evidence["backend"], &evidence["network"], &evidence["offline"]);
+            assert_eq!(said, (&backend.into(), &false.into(), &true.into()), "{tool}: {evidence}");
+        }
+    }
+}
+
+/// A stand-in that tries, as a hijacked package would, to read a key, to write into the source and elsewhere, to install something for the next run, and to
+/// replace another tool. What worked is in `loot`, which only an unconfined process can write.
+fn hijacked(lab: &Lab) {
+    let at = |path: &str| lab.path(path).display().to_string();
+    fs::create_dir_all(lab.path("home/.ssh")).unwrap();
+    fs::write(lab.path("home/.ssh/id_rsa"), "secret").unwrap();
+    fs::create_dir_all(lab.path("tools/other/bin")).unwrap();
+    fs::create_dir_all(lab.path("home/.local/share/uv/tools")).unwrap();
+    let script = format!(
+        r#"try() {{ if "$@" 2>/dev/null; then echo "$*" >>{loot}; fi; }}
+try cp {home}/.ssh/id_rsa {loot}.key
+try touch {source}/planted.py
+try touch {home}/.profile
+try touch {tools}/other/bin/tool
+try touch {home}/.local/share/uv/tools/planted
+exit 1"#,
+        loot = at("loot"),
+        home = at("home"),
+        source = at("source"),
+        tools = at("tools"),
+    );
+    lab.tool("bandit", &script);
+}
+
+const LOOT: [&str; 6] = [
+    "loot",
+    "loot.key",
+    "source/planted.py",
+    "home/.profile",
+    "tools/other/bin/tool",
+    "home/.local/share/uv/tools/planted",
+];
+
+#[test]
+fn a_hijacked_scanner_reads_no_key_and_changes_neither_source_nor_home_nor_tools() {
+    let lab = Lab::new();
+    hijacked(&lab);
+    let found = || -> Vec<&str> {
+        LOOT.into_iter().filter(|path| fs::remove_file(lab.path(path)).is_ok()).collect()
+    };
+    lab.scan(&["--scanners", "bandit", "--offline"]);
+    assert_eq!(found(), LOOT, "without a sandbox it gets everything");
+    for backend in BACKENDS {
+        let scanned = lab.scan(&["--scanners", "bandit", "--offline", "--sandbox", backend]);
+        assert_eq!(found(), [""; 0], "{backend}");
+        let evidence = &scanned.scanner("bandit")["sandbox"];
+        assert!(evidence["spawns"].as_u64() >= Some(1), "{backend}: it ran: {evidence}");
+    }
+}
+
+#[test]
+fn a_version_probe_is_confined_and_its_results_directory_is_thrown_away() {
+    for (sandbox, expected) in [("off", "6.6.6"), ("bwrap", "1.2.3"), ("landlock", "1.2.3")] {
+        let lab = Lab::new();
+        fs::create_dir(lab.path("temp")).unwrap();
+        let real = lab.path("out/scanners/bandit/probed").display().to_string();
+        // The only writable place that lasts is named in the environment of the private caches.
+        let script = format!(
+            r#"[ "$1" = --version ] || exit 1
+if mkdir -p "${{1+{real}}}" 2>/dev/null; then echo "bandit 6.6.6"; exit; fi
+place=$(dirname "$(dirname "$UV_CACHE_DIR")")
+case $place in {temp}/ash-sandbox-*) touch "$place/left" && echo "bandit 1.2.3";; esac"#,
+            temp = lab.path("temp").canonicalize().unwrap().display(),
+        );
+        lab.tool("bandit", &script);
+        let mut command = lab.ash(&["scan", "--scanners", "bandit", "--offline"]);
+        command.args(["--sandbox", sandbox, "--output-dir"]).arg(lab.path("out"));
+        let done = command.env("TMPDIR", lab.path("temp")).output().unwrap();
+        let scanned = crate::lab::read(done, lab.path("out"));
+        assert_eq!(scanned.scanner("bandit")["version"], expected, "{sandbox}: {}", scanned.stderr);
+        let left = fs::read_dir(lab.path("temp")).unwrap().count();
+        assert_eq!(left, 0, "{sandbox}: the throwaway directory is gone");
+    }
+}
+
+#[test]
+fn a_sandboxed_scan_installs_nothing() {
+    let lab = Lab::new();
+    let marker = lab.path("installed").display().to_string();
+    for installer in ["uv", "uvx", "pip", "pip3", "python3", "npm", "brew", "apt", "apt-get"] {
+        lab.tool(installer, &format!("echo {installer} >>{marker}"));
+    }
+    lab.tool("bandit", "uv tool install bandit");
+    lab.scan(&["--scanners", "bandit"]);
+    assert!(fs::remove_file(&marker).is_ok(), "an installer that is started is noticed");
+    fs::remove_file(lab.path("bin/bandit")).unwrap();
+    for backend in BACKENDS {
+        let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", backend]);
+        assert_eq!((scanned.code, scanned.status("bandit")), (Some(1), "MISSING"), "{backend}");
+        assert!(scanned.reason("bandit").contains("ash dependencies install"), "{backend}");
+        assert!(fs::metadata(&marker).is_err(), "{backend}: {:?}", fs::read_to_string(&marker));
+    }
+}
+
+#[test]
+fn a_scan_of_everything_starts_no_git() {
+    let lab = Lab::new();
+    tree(&lab);
+    fs::create_dir(lab.path("source/.git")).unwrap();
+    fs::write(lab.path("source/.git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    let marker = lab.path("called").display().to_string();
+    lab.tool("git", &format!("echo git >>{marker}"));
+    lab.tool("bandit", "exit 1");
+    for args in [vec!["--scanners", "bandit"], vec!["--scanners", "bandit", "--sandbox", "bwrap"]] {
+        lab.scan(&args);
+        assert!(fs::metadata(&marker).is_err(), "{args:?}");
+    }
+    lab.tool("bandit", "git status");
+    lab.scan(&["--scanners", "bandit"]);
+    assert!(fs::metadata(&marker).is_ok(), "a scanner that starts git is noticed");
+}
