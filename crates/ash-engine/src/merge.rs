@@ -29,20 +29,28 @@ pub trait Judgement {
 }
 
 /// Drops ignored findings and adds suppressions, in place: those of the settings, and the comments in the files themselves. A finding its
-/// tool calls suppressed already gets no second entry.
-pub fn apply(findings: &mut Vec<Finding>, judgement: &dyn Judgement, reader: &dyn SourceReader) {
+/// tool calls suppressed already gets no second entry. Returns how many findings only the scanned files themselves excuse.
+pub fn apply(
+    findings: &mut Vec<Finding>,
+    judgement: &dyn Judgement,
+    reader: &dyn SourceReader,
+) -> u64 {
     findings.retain(|finding| !judgement.ignored(finding));
     let mut comments = Comments { reader, files: HashMap::new() };
+    let mut excused = 0;
     for finding in findings.iter_mut() {
         if !judgement.obeys_sources() {
             finding.suppressions.iter_mut().for_each(|suppression| suppression.counts = false);
         }
         let by_settings = judgement.suppressed(finding, reader);
+        let is_excused = by_settings.is_none();
         if !finding.is_suppressed() {
             let by_comment = || comments.suppression(finding, judgement);
             finding.suppressions.extend(by_settings.or_else(by_comment));
         }
+        excused += u64::from(is_excused && finding.is_suppressed());
     }
+    excused
 }
 
 /// Larger files are not searched for comments.

@@ -50,6 +50,8 @@ pub(crate) struct Part {
     pub(crate) findings: Vec<Finding>,
     pub(crate) sbom: Option<Value>,
     pub(crate) notices: Vec<Notice>,
+    /// Findings that only the scanned files themselves excuse.
+    pub(crate) excused: u64,
 }
 
 /// Why a scanner has no findings: the status to record.
@@ -94,7 +96,7 @@ pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &
             scanner.id()
         );
         report.status = Status::Missing(Missing { reason, by_sandbox: true });
-        return Part { report, findings: vec![], sbom: None, notices: vec![] };
+        return Part { report, findings: vec![], sbom: None, notices: vec![], excused: 0 };
     }
     let timeout = settings.scan_timeout.unwrap_or(Some(DEFAULT_TIMEOUT));
     let mut run = Run {
@@ -112,7 +114,7 @@ pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &
         Err(Stop(status)) => {
             run.report.duration = (run.report.exit_code.is_some()).then(|| begun.elapsed());
             run.report.status = status;
-            Part { report: run.report, findings: vec![], sbom: None, notices: vec![] }
+            Part { report: run.report, findings: vec![], sbom: None, notices: vec![], excused: 0 }
         }
     }
 }
@@ -251,7 +253,7 @@ impl Run<'_> {
     }
 
     fn finish(mut self, mut interpreted: Interpreted, begun: Instant) -> Part {
-        crate::merge::apply(
+        let excused = crate::merge::apply(
             &mut interpreted.findings,
             self.shared.request.judgement.as_ref(),
             self.shared.reader,
@@ -271,6 +273,7 @@ impl Run<'_> {
             findings: interpreted.findings,
             sbom: interpreted.sbom,
             notices: interpreted.notices,
+            excused,
         }
     }
 }

@@ -170,7 +170,8 @@ pub fn scan(
     sink.event(Event::Started { scanners: running, sandbox: sandbox.clone() });
     notices.iter().for_each(|notice| sink.event(Event::Notice(notice.clone())));
     let parts = run_all(&shared, &selected, request.sequential, &Mutex::new(&mut *sink));
-    let late = request.judgement.notices();
+    let mut late = request.judgement.notices();
+    late.extend(crate::suppress::excused(parts.iter().map(|part| (&part.report.id, part.excused))));
     late.iter().for_each(|notice| sink.event(Event::Notice(notice.clone())));
     notices.extend(late);
     sink.event(Event::Reporting);
@@ -302,14 +303,14 @@ fn skipped(choice: &Selected, reason: &str, request: &Request) -> Part {
     let mut report = run::blank(choice.scanner.id(), request, None);
     report.status = Status::Skipped(reason.to_owned());
     report.excluded = choice.excluded;
-    Part { report, findings: vec![], sbom: None, notices: vec![] }
+    Part { report, findings: vec![], sbom: None, notices: vec![], excused: 0 }
 }
 
 fn failed(choice: &Selected, request: &Request) -> Part {
     let mut report = run::blank(choice.scanner.id(), request, None);
     report.status =
         Status::Error("ash failed while reading its results (a bug: please report it)".to_owned());
-    Part { report, findings: vec![], sbom: None, notices: vec![] }
+    Part { report, findings: vec![], sbom: None, notices: vec![], excused: 0 }
 }
 
 fn assemble(

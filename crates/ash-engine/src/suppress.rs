@@ -18,6 +18,7 @@ use ash_model::{
     suppression::SuppressionRecord,
 };
 
+pub(crate) use notices::excused;
 pub use notices::expiring;
 
 use self::symbols::Symbols;

@@ -197,12 +197,16 @@ impl RunContext<'_> {
             .or_else(|| described("fullDescription"))
     }
 
+    /// §3.27.23, §3.35: a result is suppressed when it has suppressions and none of them is under review or rejected. A status the
+    /// standard does not have settles nothing either.
     fn suppressions(&self, suppressions: Option<Vec<log::Suppression>>) -> Vec<Suppression> {
+        let suppressions = suppressions.unwrap_or_default();
         let accepted = |suppression: &log::Suppression| {
             matches!(suppression.status.as_deref(), None | Some("accepted"))
         };
+        let counts = self.options.native_suppressions_count && suppressions.iter().all(accepted);
         let convert = |suppression: log::Suppression| Suppression {
-            counts: self.options.native_suppressions_count && accepted(&suppression),
+            counts,
             kind: if suppression.kind.as_deref() == Some("external") {
                 "external".to_owned()
             } else {
@@ -210,7 +214,7 @@ impl RunContext<'_> {
             },
             justification: suppression.justification,
         };
-        suppressions.unwrap_or_default().into_iter().map(convert).collect()
+        suppressions.into_iter().map(convert).collect()
     }
 
     /// The first location that names a file, moved to the front; and its text when it is outside the source.

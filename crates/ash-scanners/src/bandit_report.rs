@@ -30,6 +30,43 @@ const OUTSIDE: &str = "ash_location_outside";
 pub(crate) struct Report {
     errors: Vec<Skipped>,
     pub(crate) results: Vec<Issue>,
+    #[serde(default)]
+    metrics: Metrics,
+}
+
+/// Of bandit's counts, how many findings `# nosec` comments leave out: those of any test and those of the tests they name.
+#[derive(Default)]
+struct Metrics {
+    left_out: u64,
+}
+
+impl<'de> Deserialize<'de> for Metrics {
+    /// Its keys are names of files, which need not be text.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Totals;
+        impl<'de> Visitor<'de> for Totals {
+            type Value = Metrics;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("metrics by file")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Metrics, A::Error> {
+                let mut metrics = Metrics::default();
+                while let Some(Text(file)) = map.next_key()? {
+                    if file == b"_totals" {
+                        let totals: Value = map.next_value()?;
+                        let count = |name: &str| totals.get(name).and_then(Value::as_u64);
+                        let counts = [count("nosec"), count("skipped_tests")];
+                        metrics.left_out =
+                            counts.into_iter().flatten().fold(0, u64::saturating_add);
+                    } else {
+                        map.next_value::<de::IgnoredAny>()?;
+                    }
+                }
+                Ok(metrics)
+            }
+        }
+        deserializer.deserialize_map(Totals)
+    }
 }
 
 /// A file or a target bandit did not look at.
@@ -136,6 +173,11 @@ impl Report {
             }
         };
         self.errors.iter().filter_map(told).collect()
+    }
+
+    /// How many findings comments leave out of the report.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.metrics.left_out
     }
 
     /// The rules the findings are about, each once.

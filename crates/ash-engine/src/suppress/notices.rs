@@ -1,7 +1,7 @@
 //! What is said of suppressions before a scan.
 
 use ash_config::{Settings, SuppressionRule};
-use ash_model::notice::Notice;
+use ash_model::{ids::ScannerId, notice::Notice};
 
 use crate::clock::today;
 
@@ -31,9 +31,40 @@ fn on(settings: &Settings, today: &str) -> Vec<Notice> {
     settings.suppressions.iter().filter_map(notice).collect()
 }
 
+/// How many findings only the scanned files themselves excuse, by scanner: with comments, or with a baseline among them.
+pub(crate) fn excused<'a>(by: impl Iterator<Item = (&'a ScannerId, u64)>) -> Option<Notice> {
+    let mut by: Vec<_> = by.filter(|(_, count)| *count > 0).collect();
+    by.sort_unstable();
+    let total: u64 = by.iter().map(|(_, count)| count).sum();
+    let each: Vec<String> =
+        by.iter().map(|(scanner, count)| format!("{scanner} {count}")).collect();
+    let findings =
+        if total == 1 { "1 finding does".to_owned() } else { format!("{total} findings do") };
+    (total > 0).then(|| {
+        let said = format!("{findings} not count ({})", each.join(", "));
+        Notice::new("suppressions in the scanned files", said)
+            .hint("`--ignore-suppressions` counts them")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_scanned_files_excuse_is_said_by_scanner() {
+        let (a, b) = (ScannerId::builtin("semgrep"), ScannerId::builtin("bandit"));
+        assert_eq!(excused([(&a, 0)].into_iter()), None);
+        let said = |by: &[(&ScannerId, u64)]| excused(by.iter().copied()).unwrap().line();
+        assert_eq!(
+            said(&[(&a, 2), (&b, 1)]),
+            "suppressions in the scanned files: 3 findings do not count (bandit 1, semgrep 2); `--ignore-suppressions` counts them"
+        );
+        assert_eq!(
+            said(&[(&a, 1)]),
+            "suppressions in the scanned files: 1 finding does not count (semgrep 1); `--ignore-suppressions` counts them"
+        );
+    }
 
     #[test]
     fn a_suppression_is_said_to_end_a_month_before_and_to_have_ended_afterwards() {

@@ -109,6 +109,32 @@ fn a_tools_own_suppressions_count_only_where_the_scanner_says_so() {
 }
 
 #[test]
+fn a_result_is_suppressed_when_no_suppression_is_under_review_or_rejected() {
+    for (suppressions, expected) in [
+        (json!(null), false),
+        (json!([]), false),
+        (json!([{}]), true),
+        (json!([{"kind": "external"}]), true),
+        (json!([{"kind": "unheard of", "status": "accepted"}]), true),
+        (json!([{"kind": "inSource", "status": "underReview"}]), false),
+        (json!([{"kind": "inSource", "status": "rejected"}]), false),
+        (json!([{"kind": "inSource", "status": "Accepted"}]), false),
+        (json!([{"kind": "inSource"}, {"kind": "external", "status": "accepted"}]), true),
+        (json!([{"kind": "inSource"}, {"kind": "external", "status": "underReview"}]), false),
+        (
+            json!([{"kind": "external", "status": "rejected"}, {"kind": "inSource", "status": "accepted"}]),
+            false,
+        ),
+    ] {
+        let run = json!({"tool": {"driver": {}}, "results": [{"suppressions": suppressions}]});
+        let converted = convert_with(run, |options| options.native_suppressions_count = true);
+        assert_eq!(converted.findings[0].is_suppressed(), expected, "{suppressions}");
+        let shown = suppressions.as_array().map_or(0, Vec::len);
+        assert_eq!(converted.findings[0].suppressions.len(), shown, "all are shown");
+    }
+}
+
+#[test]
 fn only_rules_in_use_are_kept_and_each_once() {
     let run = json!({"tool": {"driver": {"rules": [{"id": "A"}, {"id": "B"}]}}, "results": [{"ruleId": "B"}, {"ruleId": "B"}]});
     let ids: Vec<_> = convert_with(run, |_| {}).rules.into_iter().map(|rule| rule.id).collect();

@@ -2,7 +2,8 @@
 //!
 //! bandit looks for a file `.bandit` anywhere in its target and obeys it: tests to skip, paths to leave out, other targets. Two such
 //! files end its run. So it always gets an ini file of ash's own that says nothing, and configuration of the scanned tree is never
-//! used; the operator's `options.config_file` is, after the trust rules. `# nosec` comments are bandit's own business and obeyed.
+//! used; the operator's `options.config_file` is, after the trust rules. `# nosec` comments are bandit's own business and obeyed; how many
+//! findings they leave out is said.
 
 use std::ffi::OsString;
 
@@ -17,6 +18,7 @@ use crate::{
     Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     bandit_report::Report,
     call::{joined, own, version_probe},
+    excused,
     options::Options,
     outcome, sarif, skipped,
 };
@@ -61,14 +63,16 @@ impl Scanner for Bandit {
         let (call, output) = outcome::only(calls)?;
         let code = outcome::accepted(call, output)?;
         let report = report(call, output)?;
-        let (unevaluated, rules) = (report.unevaluated(site), report.rules());
+        let (unevaluated, rules, left_out) = (report.unevaluated(site), report.rules(), report.left_out());
         let mut findings: Vec<Finding> = report.results.into_iter().map(|issue| issue.finding(&self.id(), site.source)).collect();
         if code == 1 && findings.is_empty() {
             return Err(outcome::failed(call, output, "exited with code 1 and reports no finding"));
         }
         findings.iter_mut().for_each(hide_password);
         let targets = u64::try_from(site.files.iter().filter(|file| is_python(file)).count()).ok();
-        Ok(Interpreted { findings, rules, unevaluated, targets, ..Interpreted::default() })
+        let said = format!("`# nosec` comments leave {} out of its report", excused::counted(left_out, "finding"));
+        let notices = (left_out > 0).then(|| excused::notice(&self.id(), &said)).into_iter().collect();
+        Ok(Interpreted { findings, rules, unevaluated, targets, notices, ..Interpreted::default() })
     }
 }
 
@@ -93,7 +97,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
         call = call.args(["--configfile", config]);
     }
     call = call.args(["--confidence-level", confidence, "--severity-level", "all"]);
-    if options.switch("ignore_nosec")? {
+    if options.switch("ignore_nosec")? || site.ignore_suppressions {
         call = call.args(["--ignore-nosec"]);
     }
     call = call.args([joined("--exclude=", excluded(site)), OsString::from(site.source), OsString::from("--output"), site.results.join(REPORT).into()]);
@@ -202,6 +206,21 @@ mod tests {
         tree.source = "/src-broken".into();
         let read = interpret(&Bandit, &tree, 1, &[(REPORT, recorded("bandit/broken.json"))]).unwrap();
         assert_eq!(read.unevaluated, ["bad.py: syntax error while parsing AST from file"], "taint.py is not of the scan set");
+    }
+
+    #[test]
+    fn findings_that_comments_leave_out_are_counted_and_can_be_asked_for() {
+        let mut tree = Tree::new(&["a.py"]);
+        assert!(!tree.words(&run(&Bandit, &tree)[0]).contains("--ignore-nosec"));
+        let report = |totals: &str| format!(r#"{{"errors": [], "results": [], "metrics": {{"odd\udcfe.py": {{"nosec": 9}}, "_totals": {totals}}}}}"#).into_bytes();
+        let said = |totals: &str| interpret(&Bandit, &tree, 0, &[(REPORT, report(totals))]).unwrap().notices;
+        let lines: Vec<_> = said(r#"{"loc": 4, "nosec": 2, "skipped_tests": 1}"#).iter().map(ash_model::notice::Notice::line).collect();
+        assert_eq!(lines, ["bandit: `# nosec` comments leave 3 findings out of its report; `--ignore-suppressions` reports them"]);
+        for none in [r#"{"nosec": 0, "skipped_tests": 0}"#, "{}", "7", r#"{"nosec": -1}"#] {
+            assert_eq!(said(none), []);
+        }
+        tree.ignore_suppressions = true;
+        assert!(tree.words(&run(&Bandit, &tree)[0]).contains("--ignore-nosec"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! cfn-lint reads `.cfnlintrc` of the directory it runs in, and such a file can ignore every check. It runs in `/` with an empty
 //! configuration; the operator's `options.config_file` takes its place, after the trust rules. `Metadata: cfn-lint:` inside a template
-//! is the tool's own kind of suppression and obeyed. Its arguments are glob patterns, so file names are escaped. Usage errors and
+//! is the tool's own kind of suppression and obeyed; that there is some is said. Its arguments are glob patterns, so file names are escaped. Usage errors and
 //! crashes exit 1; findings set the bits 2, 4 and 8.
 
 use std::{ffi::OsString, path::Path};
@@ -19,6 +19,7 @@ use ash_sarif::SeverityFacts;
 use crate::{
     Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{groups, joined, own, version_probe},
+    excused,
     options::Options,
     outcome,
     renamed::{Renamed, is_plain},
@@ -69,6 +70,11 @@ impl Scanner for CfnLint {
         let mut all = Interpreted { unevaluated: renamed.left_out.clone(), targets: u64::try_from(templates.len()).ok(), ..Interpreted::default() };
         if calls.is_empty() {
             return Err(InterpretError("cfn-lint was not run".to_owned()));
+        }
+        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, templates.iter().copied(), b"ignore_checks") };
+        if excused > 0 {
+            let said = format!("`ignore_checks` in the metadata of {} can leave findings out of its report", excused::counted(excused as u64, "template"));
+            all.notices.push(excused::notice(&self.id(), &said));
         }
         for (number, (call, output)) in calls.iter().enumerate() {
             let code = outcome::accepted(call, output)?;
@@ -130,6 +136,10 @@ fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<V
         for (flag, values) in lists.iter().filter(|(_, values)| !values.is_empty()) {
             call = call.args([*flag]).args(values.iter().copied());
         }
+        if site.ignore_suppressions {
+            // Every rule, whatever a template says of itself.
+            call = call.args(["--mandatory-checks", "E", "W", "I"]);
+        }
         call = call.args(["--"]).args(paths.iter().map(|path| escaped(path)));
         call.cwd = Cwd::Root;
         call.outputs = vec![own(report(number))];
@@ -182,6 +192,19 @@ mod tests {
         );
         assert_eq!(calls[0].cwd, Cwd::Root);
         assert_eq!(calls[0].inputs, [(own(CONFIG), b"{}\n".to_vec()), (own("renamed/0/n_.yaml"), TEMPLATE.to_vec())]);
+    }
+
+    #[test]
+    fn checks_that_a_template_ignores_are_said_and_can_be_asked_for() {
+        let mut tree = recorded_tree();
+        let template = [TEMPLATE, b"Metadata:\n  cfn-lint: {config: {ignore_checks: [W2001]}}\n"].concat();
+        tree.contents.insert(own("infra/cloudformation/orders.yaml"), template);
+        let read = |tree: &Tree| interpret(&CfnLint, tree, 6, &[(REPORT, recorded("cfn-lint/findings.sarif"))]).unwrap();
+        let lines: Vec<_> = read(&tree).notices.iter().map(ash_model::notice::Notice::line).collect();
+        assert_eq!(lines, ["cfn-lint: `ignore_checks` in the metadata of 1 template can leave findings out of its report; `--ignore-suppressions` reports them"]);
+        tree.ignore_suppressions = true;
+        assert_eq!(read(&tree).notices, []);
+        assert!(tree.words(&run(&CfnLint, &tree)[0]).contains(" --mandatory-checks E W I -- "));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! zizmor gets exactly the workflow and action files of the scan set, never a directory: one file name that is not UTF-8 would end its
 //! run, and a `.gitignore` would hide files. `--no-config` keeps `zizmor.yml` of the tree from switching checks off; `# zizmor: ignore`
-//! comments are its own business and obeyed. It is always offline: what it would ask a forge for needs a token, and it gets none. A
+//! comments are its own business and obeyed; that there are some is said. It is always offline: what it would ask a forge for needs a token, and it gets none. A
 //! workflow it cannot parse is only a warning that does not name the file, so what it says it completed is compared with what it was given.
 
 use std::collections::HashSet;
@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::{
     Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{groups, joined, version_probe},
+    excused,
     options::Options,
     outcome,
     renamed::{Renamed, is_plain},
@@ -70,6 +71,11 @@ impl Scanner for Zizmor {
             all.findings.extend(read.findings);
             all.rules.extend(read.rules);
             completed.extend(output.stderr.text().lines().filter_map(completed_input).map(str::to_owned));
+        }
+        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, inputs.iter().map(|input| &input.file), b"zizmor: ignore") };
+        if excused > 0 {
+            let said = format!("`# zizmor: ignore` comments in {} can leave findings out of its report", excused::counted(excused as u64, "file"));
+            all.notices.push(excused::notice(&self.id(), &said));
         }
         let missed = inputs.iter().filter(|input| !completed.contains(&input.given));
         all.unevaluated.extend(missed.map(|input| format!("{}: zizmor does not say that it looked at it; it may not be a valid workflow or action", input.file)));
@@ -156,6 +162,7 @@ fn calls(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
     let calls = groups(inputs(site, &renamed), |input| input.given.len()).into_iter().enumerate().map(|(number, inputs)| {
         let mut call = ToolCall::new(Program::Tool("zizmor"), &format!("zizmor-{number}"))
             .args(["--offline", "--format", "sarif", "--persona", persona, "--no-progress", "--color", "never"])
+            .args(site.ignore_suppressions.then_some("--no-ignores"))
             .args([config.clone(), "--".into()])
             .args(inputs.into_iter().map(|input| input.given));
         call.accepts = vec![0, 10, 11, 12, 13, 14];
@@ -203,6 +210,20 @@ mod tests {
              ./act/action.yml ./x y/.github/workflows/-c i.yaml {results}/renamed/0/.github/workflows/n_.yml"
         );
         assert_eq!(call.inputs.len(), 1);
+    }
+
+    #[test]
+    fn comments_that_leave_findings_out_are_said_and_can_be_overruled() {
+        let mut tree = tree();
+        tree.put(".github/workflows/release.yml", b"on: push # zizmor: ignore[x]\n");
+        tree.files.dedup();
+        let said = completed(&["./.github/workflows/release.yml", "./.github/workflows/triage.yml"]);
+        let read = |tree: &Tree| interpret_output(&Zizmor, tree, output(Exit::Code(0), log().as_bytes(), &said, &[])).unwrap();
+        let lines: Vec<_> = read(&tree).notices.iter().map(ash_model::notice::Notice::line).collect();
+        assert_eq!(lines, ["zizmor: `# zizmor: ignore` comments in 1 file can leave findings out of its report; `--ignore-suppressions` reports them"]);
+        tree.ignore_suppressions = true;
+        assert_eq!(read(&tree).notices, []);
+        assert!(tree.words(&run(&Zizmor, &tree)[0]).contains(" --no-ignores --no-config -- "));
     }
 
     #[test]

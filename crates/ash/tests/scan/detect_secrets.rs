@@ -15,22 +15,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::lab::{Lab, Scanned, finish, read};
+use crate::lab::{Lab, Scanned, finish, read, tools};
 
 const VERIFY: &str = "detect_secrets.filters.common.is_ignored_due_to_verification_policies";
 const GRANT: [&str; 2] = ["--config-overrides", "sandbox.network_scanners=[detect-secrets]"];
 const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
-
-/// The directory of the installed scanners, or the reason for a skip on standard error.
-#[expect(clippy::print_stderr, reason = "a skipped test says why")]
-fn tools() -> Option<PathBuf> {
-    let dir = std::env::var_os("ASH_TOOLS_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let found = dir.filter(|dir| dir.join("detect-secrets/bin/python").exists());
-    if found.is_none() {
-        eprintln!("skipped: `ASH_TOOLS_DIR` names no directory with detect-secrets");
-    }
-    found
-}
 
 /// Hears whoever connects, and answers that a token is valid unless it has `dead` in it.
 struct Issuer {

@@ -86,6 +86,17 @@ impl Lab {
     }
 }
 
+/// The directory of the installed scanners that `ASH_TOOLS_DIR` names, or the reason for a skip on standard error.
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
+pub(crate) fn tools() -> Option<PathBuf> {
+    let dir = std::env::var_os("ASH_TOOLS_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let found = dir.filter(|dir| dir.join("detect-secrets/bin/python").exists());
+    if found.is_none() {
+        eprintln!("skipped: `ASH_TOOLS_DIR` names no directory with the scanners");
+    }
+    found
+}
+
 /// Reads back what a scan left.
 pub(crate) fn read(finished: Output, output: PathBuf) -> Scanned {
     let results = fs::read(output.join("ash_aggregated_results.json"))

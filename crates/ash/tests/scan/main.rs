@@ -11,6 +11,7 @@ mod lab;
 
 mod confined;
 mod detect_secrets;
+mod excused;
 mod granted;
 mod incomplete;
 mod interrupted;

@@ -235,3 +235,57 @@ fn a_symbol_is_resolved_or_said_not_to_be() {
         assert!(scanned.stdout.contains("without the feature `symbols`"), "{}", scanned.stdout);
     }
 }
+
+/// A tool's own suppressions, as semgrep writes them.
+#[test]
+fn a_tools_suppressions_count_when_accepted_are_said_and_can_be_taken_back() {
+    let lab = Lab::new();
+    let result = |rule: &str, suppressions: Value| {
+        json!({"ruleId": rule, "level": "error", "message": {"text": "m"}, "suppressions": suppressions, "locations": [{"physicalLocation": {
+            "artifactLocation": {"uri": "app.py"}, "region": {"startLine": 1}}}]})
+    };
+    let results = [
+        result("open", json!([])),
+        result("accepted", json!([{"kind": "inSource"}])),
+        result("rejected", json!([{"kind": "inSource", "status": "rejected"}])),
+        result("reviewed", json!([{"kind": "external", "status": "underReview"}])),
+        result(
+            "disputed",
+            json!([{"kind": "inSource"}, {"kind": "external", "status": "rejected"}]),
+        ),
+    ];
+    let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": results, "invocations": [{"executionSuccessful": true}]}]});
+    lab.tool(
+        "semgrep",
+        &format!("[ \"$1\" = --version ] && {{ echo 1.185.0; exit 0; }}\nfor word in \"$@\"; do case \"$word\" in --sarif-output=*) out=${{word#--sarif-output=}};; esac; done\ncat > \"$out\" <<'JSON'\n{log}\nJSON"),
+    );
+    let scan =
+        |more: &[&str]| lab.scan(&[&["--scanners", "semgrep", "--offline"][..], more].concat());
+    let scanned = scan(&[]);
+    let counts = |scanned: &Scanned| {
+        let semgrep = scanned.scanner("semgrep");
+        (semgrep["suppressed_finding_count"].as_u64(), semgrep["actionable_finding_count"].as_u64())
+    };
+    assert_eq!(counts(&scanned), (Some(1), Some(4)), "{}", scanned.stderr);
+    let said = "suppressions in the scanned files: 1 finding does not count (semgrep 1); `--ignore-suppressions` counts them";
+    assert!(
+        scanned.stderr.contains(said) && scanned.stdout.contains("1 finding does not count"),
+        "{}",
+        scanned.stdout
+    );
+    let all = scan(&["--ignore-suppressions"]);
+    assert_eq!(counts(&all), (Some(0), Some(5)));
+    let sarif: Value =
+        serde_json::from_slice(&fs::read(all.output.join("reports/ash.sarif")).unwrap()).unwrap();
+    let accepted = sarif["runs"][0]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|result| result["ruleId"] == "accepted")
+        .unwrap();
+    assert_eq!(
+        accepted["suppressions"],
+        json!([{"kind": "inSource", "status": "rejected"}]),
+        "shown, and not obeyed"
+    );
+}
