@@ -1,5 +1,7 @@
 //! `cargo xtask gen`: pages that are made from the code's own tables, so that they cannot say anything else.
 
+mod configuration;
+
 use std::{fmt::Write as _, process::ExitCode};
 
 use anyhow::{Context, Result};
@@ -18,7 +20,16 @@ fn pages() -> Vec<Page> {
         #[cfg(target_os = "linux")]
         Page { path: "docs/seccomp.md", text: seccomp::page() },
         Page { path: "docs/environment.md", text: environment() },
+        Page { path: "docs/ash-config.schema.json", text: configuration::schema() },
+        Page { path: CONFIGURATION, text: configuration::page(&written(CONFIGURATION)) },
     ]
+}
+
+/// A page of which only a part is made.
+const CONFIGURATION: &str = "docs/configuration.md";
+
+fn written(path: &str) -> String {
+    std::fs::read_to_string(workspace::root().join(path)).unwrap_or_default()
 }
 
 /// Writes the pages, or compares them.

@@ -12,6 +12,7 @@ pub fn json_schema() -> Value {
     if let Value::Object(root) = section(schema::ROOT) {
         schema.extend(root);
     }
+    schema.insert("$defs".to_owned(), definitions());
     Value::Object(schema)
 }
 
@@ -95,23 +96,38 @@ fn shape(of: &Shape) -> Value {
 
 /// Known plugins with their options; other names may come from plugins.
 fn named(names: &Names) -> Value {
-    let plugin = |options: Option<Vec<Field>>| {
-        let mut entry = shape(&names.entry);
+    let reference = |what: &str| format!("#/$defs/{}{what}", names.kind);
+    let plugin = |name: &&str| {
+        let own = names.options.iter().find(|(known, _)| known == name).map(|(_, own)| *own);
+        let options = own
+            .filter(|own| !own.is_empty())
+            .map(|own| json!({"$ref": reference("-options"), "properties": properties(own)}));
+        let mut plugin = json!({"$ref": reference("")});
         if let Some(options) = options {
-            entry["properties"]["options"] =
-                json!({"type": ["object", "null"], "properties": properties(&options)});
-        } else {
-            entry["properties"]["options"] = json!({"type": ["object", "null"]});
+            plugin["properties"] = json!({"options": options});
         }
-        entry["type"] = json!(["object", "null"]);
-        entry
+        ((*name).to_owned(), plugin)
     };
-    let known: Map<String, Value> = names
-        .known
-        .iter()
-        .map(|name| ((*name).to_owned(), plugin(names.options_of(name))))
-        .collect();
-    json!({"type": "object", "properties": known, "additionalProperties": plugin(None)})
+    let known: Map<String, Value> = names.known.iter().map(plugin).collect();
+    json!({"type": "object", "properties": known, "additionalProperties": {"$ref": reference("")}})
+}
+
+/// What all plugins of a kind have in common, said once.
+fn definitions() -> Value {
+    let mut all = Map::new();
+    for names in [&schema::SCANNERS, &schema::REPORTERS, &schema::CONVERTERS] {
+        let mut entry = shape(&names.entry);
+        entry["type"] = json!(["object", "null"]);
+        entry["properties"]["options"] = json!({"$ref": format!("#/$defs/{}-options", names.kind)});
+        all.insert(names.kind.to_owned(), entry);
+        let options = json!({
+            "description": "Its options.",
+            "type": ["object", "null"],
+            "properties": properties(names.common),
+        });
+        all.insert(format!("{}-options", names.kind), options);
+    }
+    Value::Object(all)
 }
 
 #[cfg(test)]
@@ -133,7 +149,7 @@ mod tests {
             json!(["all", "low", "medium", "high", null])
         );
         assert_eq!(
-            bandit["scan_timeout"],
+            schema["$defs"]["scanner-options"]["properties"]["scan_timeout"],
             json!({
                 "type": ["number", "null"],
                 "exclusiveMinimum": 0.0,

@@ -17,6 +17,7 @@ mod ears;
 mod lab;
 #[cfg(target_os = "linux")]
 mod run;
+pub mod shapes;
 #[cfg(unix)]
 pub mod trust;
 mod verdict;

@@ -10,12 +10,13 @@
 use std::{
     fs,
     io::Write,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
+use ash_testkit::shapes::{BAD, BAD_TOGETHER, BASE, GOOD};
 use serde_json::Value;
 
 /// A throwaway checkout.
@@ -436,6 +437,101 @@ fn unused_suppressions_are_commented_out_with_a_dated_note() {
 }
 
 #[test]
+fn every_public_shape_is_valid_and_nothing_else_is() {
+    for shape in GOOD {
+        let lab = Lab::new();
+        lab.write("base.yaml", BASE);
+        lab.write(".ash/base.yaml", BASE);
+        lab.write(shape.file, shape.text);
+        let said = lab.ash(&["validate"]);
+        let valid = format!("valid: {}\n", shape.file);
+        assert!(said.code == 0 && said.stdout.starts_with(&valid), "{}: {said:?}", shape.name);
+    }
+    let lab = Lab::new();
+    for (text, reason) in BAD.iter().chain(BAD_TOGETHER) {
+        lab.write(".ash.yaml", text);
+        let said = lab.ash(&["validate"]);
+        assert_eq!((said.code, said.stdout.as_str()), (1, ""), "{text}");
+        assert!(said.stderr.contains(reason), "{text}{}", said.stderr);
+    }
+}
+
+#[test]
+fn the_schema_is_printed_as_it_is_published() {
+    let said = Lab::new().ash(&["schema"]);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/ash-config.schema.json");
+    let published: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!((said.code, serde_json::from_str::<Value>(&said.stdout).unwrap()), (0, published));
+}
+
+#[test]
+fn the_programs_of_the_scanners_that_would_run_are_looked_for_and_not_started() {
+    let lab = Lab::new();
+    let named = |said: &Said| -> Vec<String> {
+        said.stdout.lines().filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect()
+    };
+    let all = lab.ash(&["validate-plugin-dependencies"]);
+    assert_eq!(all.code, 1, "{all:?}");
+    assert!(
+        all.stdout.contains("bandit: missing: ")
+            && all.stdout.contains("ash dependencies install --tool bandit"),
+        "{all:?}"
+    );
+    let others: Vec<String> = named(&all).into_iter().filter(|name| name != "bandit").collect();
+    let off = others.iter().map(|name| format!("  {name}: {{enabled: false}}\n"));
+    lab.write(".ash.yaml", format!("scanners:\n{}", off.collect::<String>()));
+    let said = lab.ash(&["validate-plugin-dependencies"]);
+    assert_eq!((said.code, named(&said)), (1, vec!["bandit".to_owned()]), "{said:?}");
+    // It would leave a trace if it ran.
+    let bandit = lab.path(".local/share/ash/tools/bin/bandit");
+    fs::create_dir_all(bandit.parent().unwrap()).unwrap();
+    fs::write(&bandit, "#!/bin/sh\ntouch \"$0.ran\"\n").unwrap();
+    fs::set_permissions(&bandit, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = bandit.parent().unwrap().display().to_string();
+    let output = Command::new(env!("CARGO_BIN_EXE_ash"))
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", lab.0.path())
+        .current_dir(lab.path("demo"))
+        .args(["config", "validate-plugin-dependencies"])
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), stdout),
+        (Some(0), format!("bandit: {}\n", bandit.display()))
+    );
+    assert!(!bandit.with_extension("ran").exists());
+    lab.write(".ash.yaml", "scanners: x\n");
+    assert_eq!(lab.ash(&["validate-plugin-dependencies"]).code, 3);
+}
+
+#[test]
+fn lint_puts_twenty_mistakes_right_and_keeps_every_comment() {
+    let (before, after) = (
+        include_str!("../../ash-config/tests/lint/before.yaml"),
+        include_str!("../../ash-config/tests/lint/after.yaml"),
+    );
+    let lab = Lab::new();
+    lab.write(".ash/.ash.yaml", before);
+    fs::create_dir(lab.path("demo/docs")).unwrap();
+    lab.write(
+        ".ash/ash_output/reports/ash.unused-suppressions.json",
+        r#"{"unused_suppressions": [{"path": "src/unused.py", "rule_id": "B101"}]}"#,
+    );
+    let said = lab.ash(&["lint", "--fix", "--fix-unused", "-y"]);
+    let today = said.stdout.lines().count();
+    assert!(today >= 20, "{said:?}");
+    // The note on the unused suppression has the day of the run.
+    let written = lab.read(".ash/.ash.yaml");
+    let note = written.lines().find(|line| line.contains("# unused on ")).unwrap();
+    let day = note.trim_start().trim_start_matches("# unused on ").split(',').next().unwrap();
+    assert_eq!(written, after.replace("2026-06-15", day));
+    assert_eq!(lab.ash(&["validate"]).code, 0);
+    assert_eq!(lab.ash(&["lint"]).code, 0);
+}
+
+#[test]
 fn the_wizard_needs_somebody_to_answer() {
     let lab = Lab::new();
     let said = lab.ash_with(&["wizard"], "HIGH\n");
@@ -452,7 +548,16 @@ fn every_subcommand_has_help_with_examples() {
     let lab = Lab::new();
     let said = lab.ash(&["--help"]);
     assert_eq!(said.code, 0);
-    for name in ["init", "get", "update", "validate", "lint", "wizard"] {
+    for name in [
+        "init",
+        "get",
+        "update",
+        "validate",
+        "validate-plugin-dependencies",
+        "schema",
+        "lint",
+        "wizard",
+    ] {
         assert!(said.stdout.contains(&format!("  {name}")), "{}", said.stdout);
         let help = lab.ash(&[name, "--help"]);
         assert!(

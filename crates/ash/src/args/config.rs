@@ -14,7 +14,14 @@ pub(crate) enum ConfigCommand {
     /// Set values in the configuration file, keeping its comments and order
     Update(UpdateArgs),
     /// Check the configuration a scan here would use, and every file it extends
+    #[command(after_help = VALIDATE_EXAMPLES)]
     Validate(ValidateArgs),
+    /// Look for the programs of every scanner that a scan here would run; starts none
+    #[command(after_help = DEPENDENCIES_EXAMPLES)]
+    ValidatePluginDependencies(ValidateArgs),
+    /// Print the JSON Schema of a configuration, for editors
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema,
     /// Find what is wrong or could be better in the configuration file, and fix it
     Lint(LintArgs),
     /// Ask the most important questions and write the answers into the configuration file
@@ -88,6 +95,19 @@ pub(crate) struct UpdateArgs {
     pub(crate) dry_run: bool,
 }
 
+const DEPENDENCIES_EXAMPLES: &str = "\
+Examples:
+  ash config validate-plugin-dependencies
+  ash config validate-plugin-dependencies --config ci/ash.yaml
+
+Exit codes: 0 every program is there, 1 one is missing, 3 the configuration does not load.";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  ash config schema > AshConfig.json
+
+Then the first line of a configuration can be: # yaml-language-server: $schema=AshConfig.json";
+
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   ash config validate
@@ -97,7 +117,6 @@ Exit codes: 0 it loads, 1 it does not.";
 
 /// `ash config validate`.
 #[derive(Debug, Args)]
-#[command(after_help = VALIDATE_EXAMPLES)]
 pub(crate) struct ValidateArgs {
     /// The configuration file [default: the one a scan here would use]
     #[arg(short, long, value_name = "FILE")]

@@ -1,10 +1,12 @@
 //! `ash config`: one file per subcommand.
 
+mod dependencies;
 mod diff;
 mod file;
 mod get;
 mod init;
 mod lint;
+mod schema;
 mod unused;
 mod update;
 mod validate;
@@ -24,6 +26,10 @@ pub(crate) fn config(
         ConfigCommand::Get(args) => get::get(args, environment),
         ConfigCommand::Update(args) => update::update(args, environment),
         ConfigCommand::Validate(args) => validate::validate(args, environment),
+        ConfigCommand::ValidatePluginDependencies(args) => {
+            dependencies::validate_dependencies(args, environment)
+        }
+        ConfigCommand::Schema => schema::schema(),
         ConfigCommand::Lint(args) => lint::lint(args, environment),
         ConfigCommand::Wizard(args) => wizard::wizard(args, environment),
     }
