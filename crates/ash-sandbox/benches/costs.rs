@@ -1,6 +1,7 @@
 //! What the sandbox costs: policies, spawns and the sweep, each beside what it is compared with. `cargo xtask bench` shows them.
 //!
-//! Prints `name<TAB>milliseconds` lines, medians of runs that take turns, so that a busy moment hits all of them.
+//! Prints `name<TAB>least<TAB>median` lines, in milliseconds, of runs that take turns, so that a busy moment hits all of them.
+//! Arguments choose parts by name.
 #![cfg_attr(
     target_os = "linux",
     expect(
@@ -39,11 +40,19 @@ mod linux {
         ReadLimits, Requirements, ResultsDir, Site, Stdio, explain,
     };
 
+    /// Measures in a directory of its own.
+    type Part = fn(&Path);
+
     pub(super) fn run() {
         let lab = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(lab.path()).unwrap();
-        let parts: [(&str, fn(&Path)); 4] =
-            [("policy", policies), ("landlock", landlock), ("bwrap", bwrap), ("sweep", sweep)];
+        let parts: [(&str, Part); 5] = [
+            ("stage", |_| stage()),
+            ("policy", policies),
+            ("landlock", landlock),
+            ("bwrap", bwrap),
+            ("sweep", sweep),
+        ];
         // Names of parts, besides what cargo adds; none: all.
         let wanted: Vec<String> =
             std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
@@ -168,6 +177,19 @@ mod linux {
     fn start(words: &[OsString]) {
         let ran = Process::new(&words[0]).args(&words[1..]).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
+    }
+
+    /// A stage that has nothing to do: what each process of ash around a tool costs at least.
+    fn stage() {
+        let exe = std::env::current_exe().unwrap();
+        let [empty] = measure(
+            101,
+            [&mut || {
+                let ran = Process::new(&exe).args(["__confine", "nothing"]).output().unwrap();
+                assert_eq!(ran.status.code(), Some(126), "{ran:?}");
+            }],
+        );
+        line("stage", empty);
     }
 
     fn landlock(root: &Path) {

@@ -196,6 +196,9 @@ impl Launcher {
     }
 
     /// Runs a command to the end of its whole process tree.
+    ///
+    /// On Linux every descriptor of this process but the three standard ones is marked to be closed on exec: what whoever started it left
+    /// open is for no command.
     pub fn run(
         &self,
         prepared: Prepared,
@@ -222,13 +225,16 @@ impl Launcher {
         if cancel.is_cancelled() {
             return Err(LaunchError::Cancelled);
         }
-        setup::perform(&setup)?;
-        cleanup.hold();
         let started = Instant::now();
         let expects_stage = supervisor.stage.is_some();
         let request = Request { stdio, timeout, cancel };
+        // It loads itself while the directories are made.
         #[cfg(target_os = "linux")]
-        let outcome = supervised::run(&self.exe, &supervisor, &request, &mut on_line)?;
+        let waiting = supervised::Waiting::start(&self.exe, &request)?;
+        setup::perform(&setup)?;
+        cleanup.hold();
+        #[cfg(target_os = "linux")]
+        let outcome = waiting.run(&supervisor, &request, &mut on_line)?;
         #[cfg(not(target_os = "linux"))]
         let outcome = unsupervised::run(&self.exe, &supervisor, &request, &mut on_line)?;
         outcome.finish(expects_stage, evidence, started.elapsed())

@@ -26,6 +26,8 @@ mod supervise;
 pub(crate) mod tree;
 
 #[cfg(target_os = "linux")]
+pub(crate) use process::seal;
+#[cfg(target_os = "linux")]
 pub(crate) use ruleset::abi as landlock_abi;
 
 /// The first argument that makes any program a stage.

@@ -16,7 +16,7 @@ pub(super) fn strays() -> bool {
 }
 
 /// Marks every descriptor but the three standard ones to be closed by the next exec.
-pub(super) fn seal() {
+pub(crate) fn seal() {
     close_fds::set_fds_cloexec(3, &[]);
 }
 

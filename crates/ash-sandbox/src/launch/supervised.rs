@@ -24,7 +24,7 @@ use super::{
     pass_on::PassOn,
 };
 use crate::{
-    confine::{MARK, SUPERVISE, tree},
+    confine::{MARK, SUPERVISE, seal, tree},
     wire::{Frames, Order, SupervisorReport, SupervisorSpec, send},
 };
 
@@ -39,51 +39,71 @@ fn supervisors() -> MutexGuard<'static, BTreeSet<i32>> {
     SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a command to the end of its tree.
-pub(super) fn run(
-    exe: &Path,
-    spec: &SupervisorSpec,
-    request: &Request<'_>,
-    on_line: &mut OnLine<'_>,
-) -> Result<Outcome, LaunchError> {
-    let cannot =
-        |reason: String| LaunchError::Supervisor { program: exe.display().to_string(), reason };
-    let (mut socket, theirs) = UnixStream::pair().map_err(|error| cannot(error.to_string()))?;
-    let mut command = Command::new(exe);
-    command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
-    let attached = match request.stdio {
-        Stdio::Capture(captures) => {
-            Pipes::attach(&mut command, captures).map(|pipes| (Some(pipes), None))
-        }
-        Stdio::PassOn => PassOn::attach(&mut command).map(|passed_on| (None, Some(passed_on))),
-    };
-    let (pipes, passed_on) = attached.map_err(|error| cannot(error.to_string()))?;
-    let supervisor = Supervisor::start(command).map_err(|error| cannot(error.to_string()))?;
-    // A supervisor that dies before it reads this is noticed by the loop.
-    drop(send(&mut socket, spec));
-    socket.set_nonblocking(true).map_err(|error| cannot(error.to_string()))?;
-    let mut run = Run {
-        socket,
-        reports: Frames::default(),
-        pipes,
-        outcome: Outcome::default(),
-        stop_sent: false,
-        kill_at: None,
-        over: false,
-    };
-    run.attend(request, on_line);
-    let is_lost = run.outcome.end.is_none() && run.outcome.error.is_none();
-    supervisor.finish(is_lost);
-    run.outcome.await_passed_on(passed_on, request.cancel);
-    if let Some(pipes) = run.pipes.take() {
-        (run.outcome.stdout, run.outcome.stderr) = pipes.finish(on_line);
+/// A supervisor that has not been told yet what to start, and where the command's output will go.
+pub(super) struct Waiting<'a> {
+    exe: &'a Path,
+    supervisor: Supervisor,
+    socket: UnixStream,
+    pipes: Option<Pipes>,
+    passed_on: Option<PassOn>,
+}
+
+impl<'a> Waiting<'a> {
+    pub(super) fn start(exe: &'a Path, request: &Request<'_>) -> Result<Self, LaunchError> {
+        let cannot = |error: io::Error| lost(exe, &error);
+        let (socket, theirs) = UnixStream::pair().map_err(cannot)?;
+        let mut command = Command::new(exe);
+        command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
+        let attached = match request.stdio {
+            Stdio::Capture(captures) => {
+                Pipes::attach(&mut command, captures).map(|pipes| (Some(pipes), None))
+            }
+            Stdio::PassOn => PassOn::attach(&mut command).map(|passed_on| (None, Some(passed_on))),
+        };
+        let (pipes, passed_on) = attached.map_err(cannot)?;
+        let supervisor = Supervisor::start(command).map_err(cannot)?;
+        Ok(Self { exe, supervisor, socket, pipes, passed_on })
     }
-    Ok(run.outcome)
+
+    /// Runs a command to the end of its tree.
+    pub(super) fn run(
+        self,
+        spec: &SupervisorSpec,
+        request: &Request<'_>,
+        on_line: &mut OnLine<'_>,
+    ) -> Result<Outcome, LaunchError> {
+        let Self { exe, mut supervisor, mut socket, pipes, passed_on } = self;
+        // A supervisor that dies before it reads this is noticed by the loop.
+        drop(send(&mut socket, spec));
+        socket.set_nonblocking(true).map_err(|error| lost(exe, &error))?;
+        let mut run = Run {
+            socket,
+            reports: Frames::default(),
+            pipes,
+            outcome: Outcome::default(),
+            stop_sent: false,
+            kill_at: None,
+            over: false,
+        };
+        run.attend(request, on_line);
+        let is_lost = run.outcome.end.is_none() && run.outcome.error.is_none();
+        supervisor.finish(is_lost);
+        run.outcome.await_passed_on(passed_on, request.cancel);
+        if let Some(pipes) = run.pipes.take() {
+            (run.outcome.stdout, run.outcome.stderr) = pipes.finish(on_line);
+        }
+        Ok(run.outcome)
+    }
+}
+
+fn lost(exe: &Path, error: &io::Error) -> LaunchError {
+    LaunchError::Supervisor { program: exe.display().to_string(), reason: error.to_string() }
 }
 
 /// A live supervisor process.
 struct Supervisor {
     child: Child,
+    is_collected: bool,
 }
 
 impl Supervisor {
@@ -91,13 +111,16 @@ impl Supervisor {
         let mut live = supervisors();
         // If a supervisor is killed, what it had started comes to this process, which then ends it.
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        // A supervisor that finds more than the standard descriptors has to load itself once more to be rid of them.
+        seal();
         let child = command.spawn()?;
         live.insert(child.id().cast_signed());
-        Ok(Self { child })
+        Ok(Self { child, is_collected: false })
     }
 
     /// Collects it. `is_lost`: it never said that its tree is gone.
-    fn finish(mut self, is_lost: bool) {
+    fn finish(&mut self, is_lost: bool) {
+        self.is_collected = true;
         if is_lost {
             drop(self.child.kill());
         }
@@ -107,6 +130,15 @@ impl Supervisor {
         live.remove(&self.child.id().cast_signed());
         if is_lost {
             tree::end_orphans(&live);
+        }
+    }
+}
+
+impl Drop for Supervisor {
+    /// One that was never told what to start.
+    fn drop(&mut self) {
+        if !self.is_collected {
+            self.finish(true);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From what a scanner declares and what this machine has to what one spawn may touch.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     ffi::{OsStr, OsString},
     fs,
     path::{Path, PathBuf},
@@ -460,8 +460,13 @@ impl<'a> Draft<'a> {
 
     /// Host secrets that a readable directory shows; what somebody named expressly is not hidden again.
     fn hidden(&self) -> Vec<PathBuf> {
-        let shown = |secret: &Path| self.read.iter().any(|path| secret.starts_with(path));
-        let asked = |secret: &Path| self.named.iter().any(|path| path.starts_with(secret));
+        let shown = |secret: &Path| secret.ancestors().any(|dir| self.read.contains(dir));
+        // Paths are ordered by their components: what lies beneath one follows it.
+        let asked = |secret: &Path| {
+            let beneath = (std::ops::Bound::Included(secret), std::ops::Bound::Unbounded);
+            let mut following = self.named.range::<Path, _>(beneath);
+            following.next().is_some_and(|path| path.starts_with(secret))
+        };
         self.scene
             .site
             .secrets
@@ -489,11 +494,10 @@ fn prune(paths: &BTreeSet<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
     let hidden_between = |outer: &Path, inner: &Path| {
         home.is_some_and(|home| home.starts_with(outer) && inner.starts_with(home))
     };
+    // Hundreds of paths are looked up by each of their parents.
+    let all: HashSet<&Path> = paths.iter().map(PathBuf::as_path).collect();
     let redundant = |inner: &Path| {
-        inner
-            .ancestors()
-            .skip(1)
-            .any(|outer| paths.contains(outer) && !hidden_between(outer, inner))
+        inner.ancestors().skip(1).any(|outer| all.contains(outer) && !hidden_between(outer, inner))
     };
     paths.iter().filter(|path| !redundant(path)).cloned().collect()
 }

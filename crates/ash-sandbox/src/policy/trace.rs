@@ -2,12 +2,14 @@
 
 use std::{
     cell::RefCell,
-    collections::HashSet,
+    collections::HashMap,
     io,
     path::{Path, PathBuf},
 };
 #[cfg(unix)]
-use std::{collections::VecDeque, ffi::OsString, fs, path::Component};
+use std::{
+    collections::VecDeque, ffi::OsString, fs, os::unix::fs::MetadataExt as _, path::Component,
+};
 
 /// As many as the kernel follows.
 #[cfg(unix)]
@@ -24,13 +26,29 @@ pub(crate) struct Traced {
     pub(crate) hops: Vec<PathBuf>,
 }
 
-/// Names that were seen to exist and to be no links, so that hundreds of paths below the same directories are followed fast.
+/// Which file a name leads to: device and inode.
+#[cfg(unix)]
+pub(crate) type Identity = (u64, u64);
+/// Which file a name leads to: the canonical path in one letter case, as Windows compares names.
+#[cfg(not(unix))]
+pub(crate) type Identity = std::ffi::OsString;
+
+/// Names that were seen to exist and to be no links, with no link above them, so that hundreds of paths below the same directories are
+/// followed fast.
 #[derive(Debug, Default)]
-pub(crate) struct Known(RefCell<HashSet<PathBuf>>);
+pub(crate) struct Known(RefCell<HashMap<PathBuf, Identity>>);
 
 impl Known {
+    /// Which file a name that was seen leads to.
+    pub(crate) fn identity(&self, path: &Path) -> Option<Identity> {
+        self.0.borrow().get(path).map(Identity::to_owned)
+    }
+
     /// Follows an absolute path to something that exists.
     pub(crate) fn trace(&self, path: &Path) -> io::Result<Traced> {
+        if let Some((real, _)) = self.0.borrow().get_key_value(path) {
+            return Ok(Traced { real: real.clone(), links: vec![], hops: vec![] });
+        }
         let (traced, rest) = follow(path, self)?;
         match rest {
             None => Ok(traced),
@@ -78,7 +96,7 @@ fn follow(path: &Path, known: &Known) -> io::Result<(Traced, Option<io::Error>)>
             continue;
         }
         let here = traced.real.join(&name);
-        if missing.is_some() || known.0.borrow().contains(&here) {
+        if missing.is_some() || known.0.borrow().contains_key(&here) {
             traced.real = here;
             continue;
         }
@@ -99,8 +117,8 @@ fn follow(path: &Path, known: &Known) -> io::Result<(Traced, Option<io::Error>)>
                 }
                 traced.links.push((here, text));
             }
-            Ok(_) => {
-                known.0.borrow_mut().insert(here.clone());
+            Ok(meta) => {
+                known.0.borrow_mut().insert(here.clone(), (meta.dev(), meta.ino()));
                 traced.real = here;
             }
             Err(error) => {

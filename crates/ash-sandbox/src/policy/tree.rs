@@ -6,14 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::trace;
-
-/// Device and inode.
-#[cfg(unix)]
-type Identity = (u64, u64);
-/// The canonical path in one letter case, as Windows compares names.
-#[cfg(not(unix))]
-type Identity = std::ffi::OsString;
+use super::trace::{self, Identity};
 
 /// The directories a scan reads or writes: nothing in them may grant anything.
 #[derive(Debug)]
@@ -35,10 +28,12 @@ impl Tree {
 
     /// Whether a path lies in the tree by its spelling, by any link on its way, or by where it leads.
     pub(crate) fn touches(&self, spelled: &Path) -> bool {
+        // What is seen on the way need not be looked at again for its identity.
+        let traced = self.trace(spelled);
         if self.holds(spelled) {
             return true;
         }
-        match self.trace(spelled) {
+        match traced {
             Ok(traced) => {
                 self.holds(&traced.real) || traced.links.iter().any(|(place, _)| self.holds(place))
             }
@@ -62,6 +57,9 @@ impl Tree {
     }
 
     fn identity(&self, dir: &Path) -> Option<Identity> {
+        if let Some(known) = self.known.identity(dir) {
+            return Some(known);
+        }
         if let Some(known) = self.seen.borrow().get(dir) {
             return known.as_ref().cloned();
         }

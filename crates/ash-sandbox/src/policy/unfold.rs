@@ -1,6 +1,7 @@
 //! Splits a readable directory so that something in it stays unreadable where nothing can be mounted over it: Landlock can only add.
 
 use std::{
+    collections::HashSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -27,8 +28,10 @@ pub(crate) fn unfold(
     home: Option<&Path>,
 ) -> Vec<Unfolded> {
     let within = |dir: &Path, path: &Path| path.starts_with(dir);
+    let above: HashSet<&Path> =
+        hidden.iter().map(PathBuf::as_path).chain(home).flat_map(Path::ancestors).collect();
     let mut unfolded = vec![];
-    for dir in readable {
+    for dir in readable.iter().filter(|dir| above.contains(dir.as_path())) {
         let home = home.filter(|home| within(dir, home) && *home != dir);
         let secrets: Vec<&Path> = hidden
             .iter()
@@ -47,15 +50,18 @@ pub(crate) fn unfold(
 }
 
 fn split(dir: &Path, secrets: &[&Path], parts: &mut Vec<PathBuf>) {
+    let hidden: HashSet<&Path> = secrets.iter().copied().collect();
+    let above: HashSet<&Path> =
+        secrets.iter().flat_map(|secret| secret.ancestors().skip(1)).collect();
     let mut pending = vec![dir.to_owned()];
     while let Some(dir) = pending.pop() {
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let path = entry.path();
             let plain = entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir());
-            if !plain || secrets.contains(&path.as_path()) {
+            if !plain || hidden.contains(path.as_path()) {
                 continue;
             }
-            if secrets.iter().any(|secret| secret.starts_with(&path)) {
+            if above.contains(path.as_path()) {
                 pending.push(path);
             } else if parts.len() < MAX_ENTRIES {
                 parts.push(path);
