@@ -19,7 +19,7 @@ use crate::{
         self, Abilities, BackendId, BackendStatus, Command, Wrap, WrapError, bwrap::GRACE_MS,
     },
     launch::{Launcher, Prepared},
-    leftovers,
+    leftovers, places,
     policy::{Policy, trace},
     site::Site,
     wire::SupervisorSpec,
@@ -205,7 +205,11 @@ impl Confinement {
     /// When the policy cannot be expressed by the backend, or the mode is off.
     pub fn prepare(&self, policy: &Policy, command: &Command) -> Result<Prepared, PrepareError> {
         let (id, abilities) = self.backend.as_ref().ok_or(PrepareError::Off)?;
-        Ok(self.host.wrap(self.mode, *id, abilities, policy, command)?)
+        let mut prepared = self.host.wrap(self.mode, *id, abilities, policy, command)?;
+        if let Some(stage) = &mut prepared.supervisor.stage {
+            stage.places = places::of(policy);
+        }
+        Ok(prepared)
     }
 
     /// A command as it is, with exactly this environment, for mode off only.

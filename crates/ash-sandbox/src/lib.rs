@@ -61,6 +61,7 @@ mod environment;
 mod explain;
 mod launch;
 mod leftovers;
+mod places;
 mod policy;
 mod results;
 mod site;

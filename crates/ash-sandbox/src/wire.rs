@@ -55,6 +55,16 @@ pub(crate) enum Order {
     Kill,
 }
 
+/// A granted place, and the device and inode it was when the sandbox was prepared.
+#[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its real path.
+    #[serde(with = "text::one")]
+    pub(crate) path: OsString,
+    /// `None`: nothing was there that could be granted, so nothing may be there later.
+    pub(crate) identity: Option<(u64, u64)>,
+}
+
 /// Supervisor → stage, once.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub(crate) struct StageSpec {
@@ -67,6 +77,9 @@ pub(crate) struct StageSpec {
     /// The tool's working directory, as seen inside.
     #[serde(with = "text::one")]
     pub(crate) cwd: OsString,
+    /// What must still be what it was.
+    #[serde(default)]
+    pub(crate) places: Vec<Place>,
     /// What sockets the tool may make.
     pub(crate) sockets: Sockets,
     /// The Landlock ruleset. `None` only where the policy says the mount namespace alone must do.

@@ -71,6 +71,7 @@ fn stage(wrap: &Wrap<'_>, env: Vec<(OsString, OsString)>) -> StageSpec {
         argv: wrap.command.argv(),
         env,
         cwd: policy.cwd.clone().into(),
+        places: vec![],
         // IP is left to the network namespace, so that a tool's own loopback works offline.
         sockets: Sockets::Internet,
         landlock: Some(LandlockSpec {

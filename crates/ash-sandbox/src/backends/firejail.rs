@@ -80,6 +80,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
                 argv: wrap.command.argv(),
                 env: environment,
                 cwd: policy.cwd.clone().into(),
+                places: vec![],
                 sockets: Sockets::Internet,
                 landlock: Some(rules(wrap)),
                 landlock_alone: false,

@@ -50,6 +50,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
                 argv: wrap.command.argv(),
                 env: environment,
                 cwd: policy.cwd.clone().into(),
+                places: vec![],
                 sockets: if policy.network { Sockets::Internet } else { Sockets::None },
                 landlock: Some(rules(policy, wrap.scratch)),
                 landlock_alone: true,

@@ -91,6 +91,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
                 argv: wrap.command.argv(),
                 env: environment,
                 cwd: policy.cwd.clone().into(),
+                places: vec![],
                 sockets: Sockets::Internet,
                 landlock: None,
                 landlock_alone: false,

@@ -107,6 +107,7 @@ mod platform {
         super::{privileges, ruleset, seccomp, tree},
         Applied, Failed, StageSpec, at, enter,
     };
+    use crate::places;
 
     pub(super) fn die_with_supervisor() -> Result<(), String> {
         let asked = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
@@ -150,8 +151,9 @@ mod platform {
             "no_new_privs",
             rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string()),
         )?;
+        at("places", places::check(&spec.places))?;
         if let Some(ruleset) = &spec.landlock {
-            let restricted = at("landlock", ruleset::restrict(ruleset))?;
+            let restricted = at("landlock", ruleset::restrict(ruleset, &spec.places))?;
             applied.notes.extend(restricted.notes);
             applied.landlock = Some(restricted.evidence);
         }

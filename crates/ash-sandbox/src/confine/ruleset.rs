@@ -11,7 +11,10 @@ use landlock::{
     RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 
-use crate::wire::LandlockSpec;
+use crate::{
+    places,
+    wire::{LandlockSpec, Place},
+};
 
 /// The first ABI that refuses everything ash relies on Landlock for.
 const FULL: u32 = 6;
@@ -36,7 +39,7 @@ pub(crate) fn abi() -> Result<u32, String> {
 }
 
 /// Restricts the calling thread, and whatever it starts, for good.
-pub(crate) fn restrict(spec: &LandlockSpec) -> Result<Restricted, String> {
+pub(crate) fn restrict(spec: &LandlockSpec, places: &[Place]) -> Result<Restricted, String> {
     let kernel = abi()?;
     let level = spec.force_abi.map_or(kernel, |forced| forced.min(kernel));
     if level == 0 {
@@ -47,7 +50,7 @@ pub(crate) fn restrict(spec: &LandlockSpec) -> Result<Restricted, String> {
     let forbidden = Forbidden::choose(spec);
     let created =
         handle(abi, spec).map_err(|error| format!("the kernel refused the ruleset: {error}"))?;
-    let status = grant(created, abi, spec, &mut notes)?
+    let status = grant(created, abi, (spec, places), &mut notes)?
         .restrict_self()
         .map_err(|error| format!("the kernel refused the restriction: {error}"))?;
     if status.ruleset != RulesetStatus::FullyEnforced {
@@ -92,7 +95,7 @@ fn handle(abi: ABI, spec: &LandlockSpec) -> Result<RulesetCreated, landlock::Rul
 fn grant(
     mut created: RulesetCreated,
     abi: ABI,
-    spec: &LandlockSpec,
+    (spec, places): (&LandlockSpec, &[Place]),
     notes: &mut Vec<String>,
 ) -> Result<RulesetCreated, String> {
     let all = AccessFs::from_all(abi);
@@ -109,7 +112,7 @@ fn grant(
     ];
     for (paths, rights) in grants {
         for path in paths {
-            created = grant_one(created, path, rights, abi, notes)?;
+            created = grant_one(created, (path, places), rights, abi, notes)?;
         }
     }
     Ok(created)
@@ -117,7 +120,7 @@ fn grant(
 
 fn grant_one(
     created: RulesetCreated,
-    path: &OsString,
+    (path, places): (&OsString, &[Place]),
     rights: BitFlags<AccessFs>,
     abi: ABI,
     notes: &mut Vec<String>,
@@ -135,9 +138,11 @@ fn grant_one(
         }
         Err(error) => return Err(format!("cannot open `{}` to grant it: {error}", shown())),
     };
-    let kind = rustix::fs::fstat(&handle)
-        .map_err(|error| format!("cannot look at `{}`: {error}", shown()))?
-        .st_mode;
+    let found = rustix::fs::fstat(&handle)
+        .map_err(|error| format!("cannot look at `{}`: {error}", shown()))?;
+    // The handle is what is granted, whatever the name leads to by then.
+    places::same(places, path, (found.st_dev, found.st_ino))?;
+    let kind = found.st_mode;
     let is_directory = rustix::fs::FileType::from_raw_mode(kind) == rustix::fs::FileType::Directory;
     let rights = if is_directory { rights } else { rights & AccessFs::from_file(abi) };
     if rights.is_empty() {
@@ -231,7 +236,7 @@ mod tests {
     fn no_landlock_is_fatal_only_where_it_is_required() {
         let spec =
             |required| LandlockSpec { required, force_abi: Some(0), ..LandlockSpec::default() };
-        assert!(restrict(&spec(true)).unwrap_err().contains("lsm="));
-        assert_eq!(restrict(&spec(false)).unwrap().evidence.enforced, Enforced::None);
+        assert!(restrict(&spec(true), &[]).unwrap_err().contains("lsm="));
+        assert_eq!(restrict(&spec(false), &[]).unwrap().evidence.enforced, Enforced::None);
     }
 }

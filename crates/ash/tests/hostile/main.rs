@@ -10,6 +10,7 @@ mod gaps;
 mod support;
 mod table;
 mod trial;
+mod whole_runs;
 
 use ash_testkit::{Run, hostile_binary};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,6 +38,7 @@ fn main() {
             }
         }
     }
+    trials.extend(whole_runs::trials());
     libtest_mimic::run(&arguments, trials).exit();
 }
 
