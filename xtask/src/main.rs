@@ -21,7 +21,7 @@ cargo xtask test                    everything CI checks; ends with `N passed, N
 cargo xtask parity DIR [--ash PATH] scan DIR without and with each sandbox and compare the findings
 cargo xtask gen [--check]           write the pages that are made from the code, or say which are out of date
 cargo xtask bench                   measure what ash costs, as ratios from one run
-cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES]
+cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES] [--filter TEXT]
                                     boot Debian's kernels in qemu and try the sandbox on each";
 
 fn main() -> ExitCode {

@@ -137,10 +137,11 @@ for situation in $(word ash.situations | tr ',' ' '); do
       *) continue ;;
     esac
     if [ $user = root ] && wants dangers; then step root dangers dangers; fi
-    if wants works; then step $user works program $user works; fi
-    if wants lifecycle; then step $user lifecycle program $user lifecycle; fi
-    if wants hostile; then step $user hostile program $user hostile; fi
-    if wants hostile-offline; then step $user hostile program $user hostile --skip ::online; fi
+    filter=$(word ash.filter)
+    if wants works; then step $user works program $user works $filter; fi
+    if wants lifecycle; then step $user lifecycle program $user lifecycle $filter; fi
+    if wants hostile; then step $user hostile program $user hostile $filter; fi
+    if wants hostile-offline; then step $user hostile program $user hostile --skip ::online $filter; fi
   done
   undo "$situation"
 done

@@ -134,12 +134,13 @@ impl Site<'_> {
         let users = self.options.users();
         let names = boot.names();
         let words = format!(
-            "{} ash.programs={} ash.situations={} ash.users={} ash.steps={}",
+            "{} ash.programs={} ash.situations={} ash.users={} ash.steps={} ash.filter={}",
             boot.words,
             self.base.display(),
             names.join(","),
             users.join(","),
-            self.options.tests.join(",")
+            self.options.tests.join(","),
+            self.options.filter
         );
         let log = [&[line.name][..], &names, &users].concat().join("-");
         let log = self.dir.join(format!("console-{log}.log"));

@@ -21,13 +21,16 @@ pub(super) struct Options {
     only: Vec<String>,
     /// The long steps to run.
     pub(super) tests: Vec<String>,
+    /// The part of a trial's name that the test programs are to run; empty: all.
+    pub(super) filter: String,
 }
 
 impl Options {
     /// Everything for one architecture; of the matrix the whole.
     fn everything(arch: Arch) -> Self {
         let tests = LONG_STEPS.iter().filter(|step| **step != SHORTER_MATRIX);
-        Self { arch, only: Vec::new(), tests: tests.map(ToString::to_string).collect() }
+        let tests = tests.map(ToString::to_string).collect();
+        Self { arch, only: Vec::new(), tests, filter: String::new() }
     }
 
     pub(super) fn parse(words: &[&str]) -> Result<Self> {
@@ -38,8 +41,9 @@ impl Options {
                 "--arch" => options.arch = arch(words.next())?,
                 "--only" => options.only.push(only(words.next())?),
                 "--tests" => options.tests = tests(words.next())?,
+                "--filter" => options.filter = filter(words.next())?,
                 other => bail!(
-                    "unknown word `{other}`: `cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES]`"
+                    "unknown word `{other}`: `cargo xtask kernels [--arch amd64|arm64] [--only NAME]... [--tests NAMES] [--filter TEXT]`"
                 ),
             }
         }
@@ -81,6 +85,15 @@ fn tests(names: Option<&&str>) -> Result<Vec<String>> {
     }
 }
 
+fn filter(text: Option<&&str>) -> Result<String> {
+    let text = text.copied().unwrap_or_default();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_:-".contains(&byte);
+    if text.is_empty() || !text.bytes().all(is_plain) {
+        bail!("`--filter` wants a part of a trial's name, such as `::landlock::offline`");
+    }
+    Ok(text.to_owned())
+}
+
 pub(super) fn line_names() -> Vec<&'static str> {
     LINES.iter().map(|line| line.name).collect()
 }
@@ -105,6 +118,8 @@ mod tests {
         assert_eq!(parse(&["--tests", "none"]).unwrap().tests, Vec::<String>::new());
         assert_eq!(parse(&["--tests", "works,hostile"]).unwrap().tests, ["works", "hostile"]);
         assert!(parse(&["--tests", "nothing"]).is_err());
+        assert_eq!(parse(&["--filter", "F01::landlock"]).unwrap().filter, "F01::landlock");
+        assert!(parse(&["--filter", "a b"]).is_err());
         assert!(parse(&["--only", "5.10"]).unwrap_err().to_string().contains("6.12"));
     }
 }
