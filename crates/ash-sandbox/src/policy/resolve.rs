@@ -327,18 +327,15 @@ impl<'a> Draft<'a> {
 
     fn add_scanned(&mut self) {
         let ground = self.scene.ground;
-        // The working directory may be `/` on purpose, so that a tool finds no configuration; that grants nothing.
-        let data: Vec<&PathBuf> = [&ground.source, &ground.cwd]
-            .into_iter()
-            .chain(&ground.output)
-            .chain(&ground.targets)
-            .collect();
-        for path in data {
-            if let Some(real) = self.follow(path) {
-                self.scan_data.insert(real.clone());
-                self.named.insert(real.clone());
-                self.read.insert(real);
-            }
+        let named = std::iter::once(&ground.source).chain(&ground.output).chain(&ground.targets);
+        let mut data: Vec<PathBuf> = named.filter_map(|path| self.follow(path)).collect();
+        // To start in the home, above it or in `/`, so that a tool finds no configuration, grants nothing.
+        let home = self.scene.site.home.as_ref().map(|home| home.real.as_path());
+        data.extend(self.follow(&ground.cwd).filter(|cwd| !Breadth::covers(home, cwd)));
+        for real in data {
+            self.scan_data.insert(real.clone());
+            self.named.insert(real.clone());
+            self.read.insert(real);
         }
         // The spelled results directory must work too.
         if let Ok(traced) = trace::trace(&ground.results) {

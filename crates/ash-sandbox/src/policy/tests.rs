@@ -286,6 +286,28 @@ fn the_root_directory_as_working_directory_grants_nothing_and_as_source_is_refus
 }
 
 #[test]
+fn to_start_in_the_home_or_above_it_does_not_show_it() {
+    let lab = Lab::new();
+    symlink(lab.at("home/me"), lab.at("opt/link-home")).unwrap();
+    let started = |cwd: &str, source: &str| {
+        let ground = Ground { cwd: lab.at(cwd), source: lab.at(source), ..lab.ground() };
+        let policy =
+            lab.resolve(&lab.site(&[], &[]), &ground, &Requirements::NONE, &Grants::default());
+        lab.inside(&policy.unwrap().read_only)
+    };
+    for cwd in ["home/me", "home", "opt/link-home", "home/me/src/.."] {
+        assert_eq!(
+            started(cwd, "home/me/src/repo"),
+            ["etc", "home/me/src/repo", "opt", "usr"],
+            "{cwd}"
+        );
+    }
+    let beside = ["etc", "home/me/src", "opt", "usr"];
+    assert_eq!(started("home/me/src", "home/me/src/repo"), beside, "the control");
+    assert_eq!(started("home/me", "home/me"), ["etc", "home/me", "opt", "usr"], "a scanned home");
+}
+
+#[test]
 fn a_linked_results_directory_means_no_policy() {
     let lab = Lab::new();
     lab.make("host");

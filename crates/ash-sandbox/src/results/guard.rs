@@ -46,13 +46,16 @@ pub fn refuse_output(source: &Path, output: &Path) -> Result<(), OutputRefused> 
     if let Some(link) = link {
         return Err(OutputRefused::Link { link: printable(link.as_os_str()) });
     }
-    // What the kernel follows can differ from the spelling after `..`.
-    if let Some(traced) = trace::trace_what_exists(output)
-        && let Some((place, _)) = traced.links.iter().find(|(place, _)| is_planted(&tree, place))
-    {
-        return Err(OutputRefused::Link { link: printable(place.as_os_str()) });
+    if let Some(link) = planted_on_the_way(&tree, output) {
+        return Err(OutputRefused::Link { link: printable(link.as_os_str()) });
     }
     really_there(source, positions.last().map_or(output, PathBuf::as_path), &tree)
+}
+
+/// A link of the tree that the kernel follows on the way: after `..`, and behind a link of the operator's, that is not the spelling's way.
+fn planted_on_the_way(tree: &Tree, path: &Path) -> Option<PathBuf> {
+    let links = trace::trace_what_exists(path)?.links;
+    links.into_iter().map(|(place, _)| place).find(|place| is_planted(tree, place))
 }
 
 /// Whether the real path equals the real source and the part below it.
@@ -82,8 +85,9 @@ pub(crate) fn refuse_linked(
     let tree = Tree::new(output.into_iter().chain([source]));
     let positions = positions(results);
     let planted = positions.iter().find(|place| is_link(place) && is_planted(&tree, place));
-    match planted.or_else(|| positions.last().filter(|place| is_link(place))) {
-        Some(link) => Err(link.clone()),
+    let link = planted.or_else(|| positions.last().filter(|place| is_link(place)));
+    match link.cloned().or_else(|| planted_on_the_way(&tree, results)) {
+        Some(link) => Err(link),
         None => Ok(()),
     }
 }
@@ -211,6 +215,12 @@ mod tests {
         assert_eq!(verdict("out/scanners/bandit"), Err(root.join("out/scanners/bandit")));
         assert_eq!(verdict("out/linked/bandit"), Err(root.join("out/linked")));
         assert_eq!(verdict("out/scanners/plain"), Ok(()));
+        // A link of the operator's that leads through one of a scanner's, and a way that only the kernel takes through it.
+        symlink("out/linked", root.join("own")).unwrap();
+        fs::create_dir_all(root.join("out2/scanners")).unwrap();
+        for path in ["own/bandit", "own/../out2/scanners"] {
+            assert_eq!(verdict(path), Err(root.join("out/linked")), "{path}");
+        }
     }
 
     proptest! {
