@@ -153,6 +153,11 @@ pub(crate) fn run() -> Result<ExitCode> {
     });
     let user = if machine::is_root() { "root" } else { "this user" };
     tests(&mut tally, &format!("tests as {user}"), with(&site, cargo_test().cwd(&root)));
+    if Call::new("cc").arg("--version").works() {
+        tests(&mut tally, "suppressions by symbol", with(&site, symbols().cwd(&root)));
+    } else {
+        say("no C compiler: the feature `symbols` was not tested");
+    }
     if machine::is_root() {
         ordinary_user::run(&mut tally, &site)?;
     } else {
@@ -169,6 +174,19 @@ fn cargo_test() -> Call {
         "--locked",
         "--workspace",
         "--no-fail-fast",
+    ])
+}
+
+/// The one feature that is off by default. Not of the program: its debug build is what the other tests run.
+fn symbols() -> Call {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    Call::new("timeout").args(["--kill-after=30", STAGE_LIMIT]).arg(cargo).args([
+        "test",
+        "--locked",
+        "--package=ash-engine",
+        "--features=symbols",
+        "--lib",
+        "suppress",
     ])
 }
 
