@@ -33,7 +33,7 @@ pub use error::{ConfigErrors, Mistake};
 pub use json_schema::json_schema;
 pub use keys::{Key, keys, reporters};
 pub use load::{Loaded, Request, load};
-pub use matching::{Matcher, ignored};
+pub use matching::{Matcher, days_left};
 pub use settings::{
     IgnorePath, NetworkPolicy, PackageRule, PluginModule, ReporterSettings, SandboxSettings,
     ScannerSettings, Settings, Staleness, StalenessOverride, SuppressionRule,

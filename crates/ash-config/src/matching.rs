@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -23,6 +24,8 @@ const REMEMBERED: usize = 65_536;
 #[derive(Debug)]
 pub struct Matcher {
     ignored: Paths,
+    /// Directories of which everything below is ignored.
+    ignored_below: Paths,
     suppressed: Paths,
     rules: Vec<Compiled>,
     remembered: Mutex<HashMap<RelPath, Arc<[usize]>>>,
@@ -60,14 +63,21 @@ enum Lines {
 impl Matcher {
     /// Compiles the rules that apply on a day (`YYYY-MM-DD`, UTC). Expired rules are left out.
     pub fn new(ignore_paths: &[IgnorePath], suppressions: &[SuppressionRule], today: &str) -> Self {
-        let ignored = ignore_paths
+        let ignored: Vec<(usize, &str)> = ignore_paths
             .iter()
+            .filter(|rule| !is_expired(rule.expiration.as_deref(), today))
+            .map(|rule| rule.path.as_str())
             .enumerate()
-            .filter(|(_, rule)| !is_expired(rule.expiration.as_deref(), today));
+            .collect();
+        // `a/*` covers everything below `a` as `a/**` does: `*` stands for slashes, too.
+        let below = ignored.iter().filter_map(|(index, path)| {
+            Some((*index, path.strip_suffix("/**").or_else(|| path.strip_suffix("/*"))?))
+        });
         let suppressed =
             suppressions.iter().enumerate().filter(|(_, rule)| !rule.is_expired(today));
         Self {
-            ignored: Paths::new(ignored.map(|(index, rule)| (index, rule.path.as_str()))),
+            ignored_below: Paths::new(below),
+            ignored: Paths::new(ignored.iter().copied()),
             suppressed: Paths::new(suppressed.map(|(index, rule)| (index, rule.path.as_str()))),
             rules: suppressions.iter().map(Compiled::new).collect(),
             remembered: Mutex::default(),
@@ -75,8 +85,13 @@ impl Matcher {
     }
 
     /// Whether findings in this file are dropped.
-    pub fn ignored(&self, path: &RelPath) -> bool {
-        !self.ignored.find(&lower(path)).is_empty()
+    pub fn ignored(&self, path: &Path) -> bool {
+        !self.ignored.is_empty() && !self.ignored.find(&lower(path)).is_empty()
+    }
+
+    /// Whether findings in all files below this directory are dropped, as a single pattern says it.
+    pub fn ignored_below(&self, directory: &Path) -> bool {
+        !self.ignored_below.is_empty() && !self.ignored_below.find(&lower(directory)).is_empty()
     }
 
     /// The suppressions, as indices into the list given and in its order, that cover a finding. A finding without a file is never
@@ -109,7 +124,7 @@ impl Matcher {
         if let Some(known) = lock().get(path) {
             return Arc::clone(known);
         }
-        let found: Arc<[usize]> = self.suppressed.find(&lower(path)).into();
+        let found: Arc<[usize]> = self.suppressed.find(&lower(path.as_path())).into();
         let mut remembered = lock();
         if remembered.len() < REMEMBERED {
             remembered.insert(path.clone(), Arc::clone(&found));
@@ -208,15 +223,9 @@ impl Paths {
     }
 }
 
-fn lower(path: &RelPath) -> String {
-    let text = path.as_path().to_string_lossy().to_lowercase();
+fn lower(path: &Path) -> String {
+    let text = path.to_string_lossy().to_lowercase();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
-}
-
-/// Whether any of the ignore paths covers a file. For many files make a [`Matcher`]; expiry is not looked at here.
-pub fn ignored(ignore_paths: &[IgnorePath], path: &RelPath) -> bool {
-    let text = lower(path);
-    ignore_paths.iter().any(|rule| Pattern::new(&rule.path).matches(&text))
 }
 
 /// From its date on a rule no longer applies. Dates of one form compare as texts.
@@ -241,11 +250,11 @@ impl SuppressionRule {
     pub fn is_expired(&self, today: &str) -> bool {
         is_expired(self.expiration.as_deref(), today)
     }
+}
 
-    /// The days from a day until the rule expires; `None` without a date or when either is no date.
-    pub fn days_left(&self, today: &str) -> Option<i64> {
-        Some(day_number(self.expiration.as_deref()?)? - day_number(today)?)
-    }
+/// The days from a day until an expiration; `None` when either is no date.
+pub fn days_left(expiration: &str, today: &str) -> Option<i64> {
+    Some(day_number(expiration)? - day_number(today)?)
 }
 
 /// Days since the first of March of the year 0, in the Gregorian calendar.

@@ -37,7 +37,6 @@ pub(crate) struct Shared<'a> {
     pub(crate) confinement: &'a Result<Confinement, String>,
     pub(crate) files: &'a [RelPath],
     pub(crate) reader: &'a dyn SourceReader,
-    pub(crate) ignore_paths: &'a [String],
     /// The output directory, absolute.
     pub(crate) output: &'a Path,
     /// The caller's variables.
@@ -201,7 +200,6 @@ impl Run<'_> {
             network: self.has_network(),
             ignore_suppressions: !self.shared.request.judgement.obeys_sources(),
             options: &self.options,
-            ignore_paths: self.shared.ignore_paths,
             variable: self.shared.variable,
         }
     }

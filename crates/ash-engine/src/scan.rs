@@ -131,12 +131,11 @@ pub fn scan(
     notices.extend(crate::steered::by_config(&request.settings));
     let (confinement, passed_over) = choose(request, launcher, &selected);
     notices.extend(passed_over);
-    let ignore_paths: Vec<String> =
-        request.settings.ignore_paths.iter().map(|ignored| ignored.path.clone()).collect();
+    let ignored = crate::suppress::Ignored::new(&request.settings);
     let walk = Walk {
         source: &request.source,
         output: Some(&output),
-        excluded: &ignore_paths,
+        excluded: Some(&ignored),
         confined_root: request.site.is_root() && request.mode != Mode::Off,
     };
     let set = ash_intake::scan_set(&walk).map_err(|error| {
@@ -156,7 +155,6 @@ pub fn scan(
         confinement: &confinement,
         files: &set.files,
         reader: &reader,
-        ignore_paths: &ignore_paths,
         output: &output,
         variable: &variable,
     };

@@ -6,10 +6,12 @@ mod symbols;
 
 use std::{
     collections::BTreeSet,
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use ash_config::{Matcher, Settings, SuppressionRule};
+use ash_intake::Exclusion;
 use ash_model::{
     finding::{Finding, Suppression},
     notice::Notice,
@@ -70,10 +72,9 @@ impl FromSettings {
 
 impl Judgement for FromSettings {
     fn ignored(&self, finding: &Finding) -> bool {
-        finding
-            .location
-            .as_ref()
-            .is_some_and(|location| self.matcher.ignored(&location.path) || is_vendored(finding))
+        finding.location.as_ref().is_some_and(|location| {
+            self.matcher.ignored(location.path.as_path()) || is_vendored(finding)
+        })
     }
 
     fn obeys_sources(&self) -> bool {
@@ -115,6 +116,26 @@ impl Judgement for FromSettings {
         }
         let named = self.rules.iter().filter(|rule| !rule.rule.is_expired(&self.today));
         self.symbols.notices(named.filter_map(|rule| rule.rule.symbol.as_deref()))
+    }
+}
+
+/// The settings' ignore paths, for the walk: what is not looked at is what findings would be dropped of.
+#[derive(Debug)]
+pub(crate) struct Ignored(Matcher);
+
+impl Ignored {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self(Matcher::new(&settings.ignore_paths, &[], &today()))
+    }
+}
+
+impl Exclusion for Ignored {
+    fn file(&self, path: &Path) -> bool {
+        self.0.ignored(path)
+    }
+
+    fn directory(&self, path: &Path) -> bool {
+        self.0.ignored_below(path)
     }
 }
 

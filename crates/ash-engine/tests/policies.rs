@@ -202,7 +202,6 @@ impl Case<'_> {
             network: false,
             ignore_suppressions: false,
             options: &serde_json::Map::new(),
-            ignore_paths: &[],
             variable: &variable,
         })
     }

@@ -8,4 +8,5 @@ mod walk;
 
 pub use inline::{InlineIgnore, inline_ignores};
 pub use reader::NoFollowReader;
+pub use rules::Exclusion;
 pub use walk::{ScanSet, Unread, Walk, scan_set};

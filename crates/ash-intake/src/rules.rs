@@ -77,12 +77,20 @@ fn compile(directory: &Path, text: &str) -> Option<Gitignore> {
     builder.build().ok().filter(|compiled| !compiled.is_empty())
 }
 
+/// What settings leave out of the scan. Paths are relative to the scanned directory.
+pub trait Exclusion: std::fmt::Debug + Sync {
+    /// Whether a file is left out.
+    fn file(&self, path: &Path) -> bool;
+    /// Whether everything in a directory is left out, so that it need not be looked into.
+    fn directory(&self, path: &Path) -> bool;
+}
+
 /// What is decided before any ignore file is asked.
 #[derive(Debug)]
-pub(crate) struct Builtin {
+pub(crate) struct Builtin<'a> {
     /// The output directory, relative to the scanned one, when inside it.
     output: Option<PathBuf>,
-    excluded: Option<Gitignore>,
+    excluded: Option<&'a dyn Exclusion>,
 }
 
 /// A decision of [`Builtin`].
@@ -94,9 +102,9 @@ pub(crate) enum Decision {
     Ask,
 }
 
-impl Builtin {
-    pub(crate) fn new(output: Option<PathBuf>, excluded: &[String]) -> Self {
-        Self { output, excluded: compile(Path::new(""), &excluded.join("\n")) }
+impl<'a> Builtin<'a> {
+    pub(crate) fn new(output: Option<PathBuf>, excluded: Option<&'a dyn Exclusion>) -> Self {
+        Self { output, excluded }
     }
 
     pub(crate) fn decide(&self, path: &Path, name: &OsStr, is_dir: bool) -> Decision {
@@ -109,9 +117,10 @@ impl Builtin {
         {
             return Decision::Skip;
         }
-        let excluded =
-            self.excluded.as_ref().map_or(Match::None, |rules| rules.matched(path, is_dir));
-        if excluded.is_ignore() || is_cdk_asset(path, name) {
+        let is_excluded = self.excluded.is_some_and(|excluded| {
+            if is_dir { excluded.directory(path) } else { excluded.file(path) }
+        });
+        if is_excluded || is_cdk_asset(path, name) {
             return Decision::Skip;
         }
         // Synthesised templates are scanned even where their kind of file is ignored.

@@ -15,7 +15,7 @@ use ash_model::{notice::Notice, path::RelPath};
 
 use crate::{
     reader,
-    rules::{Builtin, Decision, IGNORE_FILE_LIMIT, IGNORE_FILES, Rules},
+    rules::{Builtin, Decision, Exclusion, IGNORE_FILE_LIMIT, IGNORE_FILES, Rules},
 };
 
 const THREADS: usize = 8;
@@ -27,8 +27,8 @@ pub struct Walk<'a> {
     pub source: &'a Path,
     /// Where results go: left out when it lies inside, whatever it is called.
     pub output: Option<&'a Path>,
-    /// Further patterns to leave out, in the syntax of `.gitignore`.
-    pub excluded: &'a [String],
+    /// What settings leave out.
+    pub excluded: Option<&'a dyn Exclusion>,
     /// Scanners run with fewer rights than this process (root that gives up its capabilities): what only those rights can read counts as
     /// unread.
     pub confined_root: bool,
@@ -156,7 +156,7 @@ struct Queue {
 
 struct Shared<'a> {
     source: &'a Path,
-    builtin: Builtin,
+    builtin: Builtin<'a>,
     confined_root: bool,
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -360,7 +360,7 @@ mod tests {
             scan_set(&Walk {
                 source: self.0.path(),
                 output: None,
-                excluded: &[],
+                excluded: None,
                 confined_root: false,
             })
             .unwrap()
@@ -451,7 +451,7 @@ mod tests {
         ]);
         let source = lab.0.path().join("src");
         let set =
-            scan_set(&Walk { source: &source, output: None, excluded: &[], confined_root: false })
+            scan_set(&Walk { source: &source, output: None, excluded: None, confined_root: false })
                 .unwrap();
         assert_eq!(names(&set), ["a.py"]);
     }
@@ -527,24 +527,37 @@ mod tests {
         assert_eq!(lab.walk().files, [RelPath::new(&name).unwrap()]);
     }
 
+    /// Leaves out one path, a file or a directory.
+    #[derive(Debug)]
+    struct Named(&'static str);
+    impl Exclusion for Named {
+        fn file(&self, path: &Path) -> bool {
+            path == Path::new(self.0)
+        }
+        fn directory(&self, path: &Path) -> bool {
+            path == Path::new(self.0)
+        }
+    }
+
     #[test]
     fn the_output_directory_is_left_out_by_what_it_is() {
-        let lab = Lab::new(&[("out/r.json", ""), ("a", ""), ("other/out/b", "")]);
+        let lab = Lab::new(&[("out/r.json", ""), ("a", ""), ("x.bak", ""), ("other/out/b", "")]);
         symlink("out", lab.0.path().join("alias")).unwrap();
         let output = lab.0.path().join("alias");
         let set = scan_set(&Walk {
             source: lab.0.path(),
             output: Some(&output),
-            excluded: &["*.bak".to_owned()],
+            excluded: Some(&Named("x.bak")),
             confined_root: false,
         })
         .unwrap();
         assert_eq!(names(&set), ["a", "other/out/b"]);
         // Output into the scanned directory itself leaves nothing out.
+        fs::remove_file(lab.0.path().join("x.bak")).unwrap();
         let set = scan_set(&Walk {
             source: lab.0.path(),
             output: Some(lab.0.path()),
-            excluded: &["r.json".to_owned()],
+            excluded: Some(&Named("out")),
             confined_root: false,
         })
         .unwrap();
@@ -576,7 +589,7 @@ mod tests {
                 scan_set(&Walk {
                     source: &source,
                     output: None,
-                    excluded: &[],
+                    excluded: None,
                     confined_root: false
                 })
                 .is_err()
@@ -596,7 +609,7 @@ mod tests {
         // Only root can give a file away; for anybody else the tree is simply their own.
         let given_away = chown(tree.path().join("closed.py"), Some(12345), Some(12345)).is_ok();
         let unread = |confined_root| {
-            let walk = Walk { source: tree.path(), output: None, excluded: &[], confined_root };
+            let walk = Walk { source: tree.path(), output: None, excluded: None, confined_root };
             scan_set(&walk)
                 .unwrap()
                 .unread

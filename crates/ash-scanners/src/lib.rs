@@ -53,8 +53,6 @@ pub struct Site<'a> {
     pub ignore_suppressions: bool,
     /// This scanner's `options` from config, after the trust rules.
     pub options: &'a Map<String, Value>,
-    /// Ignore patterns of the scan (globs), for tools that can skip work.
-    pub ignore_paths: &'a [String],
     /// Operator-given variables a plan may depend on, by name (`SEMGREP_RULES_CACHE_DIR`, …).
     pub variable: &'a dyn Fn(&str) -> Option<std::ffi::OsString>,
 }

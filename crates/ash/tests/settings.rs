@@ -42,7 +42,6 @@ fn plan(scanner: &dyn Scanner, option: &str, value: Value) -> Plan {
         network: true,
         ignore_suppressions: false,
         options: &options,
-        ignore_paths: &[],
         variable: &|_| None,
     })
 }

@@ -1,5 +1,7 @@
 //! What suppressions and ignore paths cover.
 
+use std::path::Path;
+
 use ash_model::{
     finding::Location,
     ids::ScannerId,
@@ -105,10 +107,7 @@ fn a_rule_ends_on_its_day() {
             expiration: Some(expiration.to_owned()),
             ..IgnorePath::default()
         };
-        assert_eq!(
-            Matcher::new(&[ignore], &[], TODAY).ignored(&RelPath::new("a").unwrap()),
-            expected
-        );
+        assert_eq!(Matcher::new(&[ignore], &[], TODAY).ignored(Path::new("a")), expected);
     }
 }
 
@@ -183,17 +182,13 @@ fn every_rule_that_covers_a_finding_is_named_in_order() {
 
 #[test]
 fn ids_and_days_are_as_published() {
-    let bounded = SuppressionRule {
-        rule_id: Some("R".to_owned()),
-        line_start: Some(3),
-        expiration: Some("2026-07-01".to_owned()),
-        ..rule("p")
-    };
+    let bounded =
+        SuppressionRule { rule_id: Some("R".to_owned()), line_start: Some(3), ..rule("p") };
     assert_eq!((bounded.id(), rule("p").id()), ("p|R|3|3".to_owned(), "p|*|*|*".to_owned()));
-    assert_eq!(bounded.days_left(TODAY), Some(16));
+    assert_eq!(days_left("2026-07-01", TODAY), Some(16));
     assert_eq!(day_number("2024-03-01").unwrap() - day_number("2024-02-28").unwrap(), 2);
     assert_eq!(day_number("2001-01-01").unwrap() - day_number("2000-01-01").unwrap(), 366);
-    assert_eq!(rule("p").days_left(TODAY), None);
+    assert_eq!((days_left("soon", TODAY), days_left(TODAY, "")), (None, None));
 }
 
 #[test]
@@ -221,4 +216,35 @@ fn a_hundred_thousand_findings_meet_a_thousand_rules() {
             .count(),
         100_000
     );
+}
+
+#[test]
+fn a_directory_is_ignored_where_everything_below_it_is() {
+    let matcher = |path: &str| {
+        let ignore = IgnorePath { path: path.to_owned(), ..IgnorePath::default() };
+        Matcher::new(&[ignore], &[], TODAY)
+    };
+    for (pattern, yes, no) in [
+        (
+            "third_party/**",
+            &["third_party", "Third_Party"][..],
+            &["third", "x/third_party", ""][..],
+        ),
+        ("third_party/*", &["third_party"], &["x"]),
+        ("**/gen/**", &["gen", "a/gen", "a/b/gen"], &["a", "agen"]),
+        ("gen", &[], &["gen"]),
+        ("gen/", &[], &["gen"]),
+        ("gen/**/*.py", &[], &["gen"]),
+        ("**", &[], &["gen"]),
+    ] {
+        let matcher = matcher(pattern);
+        for directory in yes {
+            assert!(matcher.ignored_below(Path::new(directory)), "{pattern} {directory}");
+            assert!(matcher.ignored(&Path::new(directory).join("x/y.z")), "{pattern} {directory}");
+        }
+        assert!(
+            no.iter().all(|directory| !matcher.ignored_below(Path::new(directory))),
+            "{pattern}"
+        );
+    }
 }

@@ -1,6 +1,6 @@
 //! What is said of suppressions before a scan.
 
-use ash_config::{Settings, SuppressionRule};
+use ash_config::{Settings, days_left};
 use ash_model::{ids::ScannerId, notice::Notice};
 
 use crate::clock::today;
@@ -8,27 +8,30 @@ use crate::clock::today;
 /// How many days ahead the end of a suppression is said.
 const SOON: i64 = 30;
 
-/// Suppressions that stop applying within a month, and those that did, one notice each.
+/// Suppressions and ignored paths that stop applying within a month, and those that did, one notice each.
 pub fn expiring(settings: &Settings) -> Vec<Notice> {
     on(settings, &today())
 }
 
 fn on(settings: &Settings, today: &str) -> Vec<Notice> {
-    let notice = |rule: &SuppressionRule| {
-        let date = rule.expiration.as_deref()?;
-        let reason = match rule.days_left(today)? {
+    let suppressions = settings.suppressions.iter().map(|rule| {
+        let rule_id = rule.rule_id.as_deref().unwrap_or("*");
+        (format!("suppression of `{rule_id}` in `{}`", rule.path), rule.expiration.as_deref())
+    });
+    let paths = settings
+        .ignore_paths
+        .iter()
+        .map(|rule| (format!("ignored path `{}`", rule.path), rule.expiration.as_deref()));
+    let notice = |(key, expiration): (String, Option<&str>)| {
+        let date = expiration?;
+        let reason = match days_left(date, today)? {
             ..=0 => format!("expired on {date} and no longer applies"),
             1..=SOON => format!("expires on {date}"),
             _ => return None,
         };
-        let key = format!(
-            "suppression of `{}` in `{}`",
-            rule.rule_id.as_deref().unwrap_or("*"),
-            rule.path
-        );
         Some(Notice::new(key, reason).hint("mend what it covers, or set a later `expiration`"))
     };
-    settings.suppressions.iter().filter_map(notice).collect()
+    suppressions.chain(paths).filter_map(notice).collect()
 }
 
 /// How many findings only the scanned files themselves excuse, by scanner: with comments, or with a baseline among them.
@@ -49,6 +52,8 @@ pub(crate) fn excused<'a>(by: impl Iterator<Item = (&'a ScannerId, u64)>) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use ash_config::{IgnorePath, SuppressionRule};
+
     use super::*;
 
     #[test]
@@ -77,7 +82,12 @@ mod tests {
         let dates = ["2026-06-14", "2026-06-15", "2026-06-16", "2026-07-15", "2026-07-16"];
         let mut suppressions: Vec<_> = dates.iter().map(|date| rule(Some(date))).collect();
         suppressions.push(rule(None));
-        let settings = Settings { suppressions, ..Settings::default() };
+        let ignore_paths = vec![IgnorePath {
+            path: "x/**".to_owned(),
+            expiration: Some("2026-06-01".to_owned()),
+            ..IgnorePath::default()
+        }];
+        let settings = Settings { suppressions, ignore_paths, ..Settings::default() };
         let said: Vec<_> =
             on(&settings, "2026-06-15").into_iter().map(|notice| notice.reason).collect();
         assert_eq!(
@@ -87,6 +97,7 @@ mod tests {
                 "expired on 2026-06-15 and no longer applies",
                 "expires on 2026-06-16",
                 "expires on 2026-07-15",
+                "expired on 2026-06-01 and no longer applies",
             ]
         );
         assert_eq!(on(&settings, "2026-06-15")[0].key, "suppression of `B1*` in `a.py`");

@@ -110,7 +110,6 @@ impl Tree {
             network: self.network,
             ignore_suppressions: self.ignore_suppressions,
             options: &self.options,
-            ignore_paths: &[],
             variable: &variable,
         })
     }

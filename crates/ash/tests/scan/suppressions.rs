@@ -211,6 +211,35 @@ fn ignored_paths_drop_findings_even_with_suppressions_ignored() {
 }
 
 #[test]
+fn an_ignored_path_leaves_out_exactly_the_files_whose_findings_it_drops_until_its_day() {
+    let lab = Lab::new();
+    for file in ["gen/a.py", "gen/x/b.py", "lib/gen/c.py", "docs", "lib/docs/d.py", "old/e.py"] {
+        fs::create_dir_all(lab.path("source").join(file).parent().unwrap()).unwrap();
+        fs::write(lab.path("source").join(file), "x = 1\n").unwrap();
+    }
+    configure(
+        &lab,
+        "global_settings:\n  ignore_paths:\n    - {path: GEN/**, reason: made}\n    - {path: docs, reason: a file}\n    - {path: old/**, reason: r, expiration: '2020-01-01'}\n",
+    );
+    let all = ["gen/a.py", "gen/x/b.py", "lib/gen/c.py", "docs", "lib/docs/d.py", "old/e.py"];
+    bandit(&lab, &all.map(|file| ("B1", file, 1)));
+    let scanned = lab.scan(&["--scanners", "bandit"]);
+    let kept = ["lib/docs/d.py", "lib/gen/c.py", "old/e.py"];
+    let found: Vec<_> = scanned.findings().into_iter().map(|(_, file, _)| file).collect();
+    assert_eq!(found, kept, "{}", scanned.stderr);
+    let listed = fs::read_to_string(scanned.output.join("ash-scan-set-files-list.txt")).unwrap();
+    let listed: Vec<_> = listed.lines().filter(|file| all.contains(file)).collect();
+    assert_eq!(listed, kept, "the scan set and the findings agree");
+    assert!(
+        scanned
+            .stderr
+            .contains("note: ignored path `old/**`: expired on 2020-01-01 and no longer applies"),
+        "{}",
+        scanned.stderr
+    );
+}
+
+#[test]
 fn a_symbol_is_resolved_or_said_not_to_be() {
     let lab = Lab::new();
     fs::write(
@@ -288,4 +317,53 @@ fn a_tools_suppressions_count_when_accepted_are_said_and_can_be_taken_back() {
         json!([{"kind": "inSource", "status": "rejected"}]),
         "shown, and not obeyed"
     );
+}
+
+/// The blocks of one language in the documentation.
+fn documented(language: &str) -> Vec<String> {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/suppressions.md");
+    let text = fs::read_to_string(page).unwrap();
+    let opening = format!("```{language}\n");
+    text.split(&opening).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_documented_configuration_is_valid_and_covers_what_the_page_says() {
+    let lab = Lab::new();
+    let blocks = documented("yaml");
+    assert_eq!(blocks.len(), 2);
+    for block in &blocks {
+        configure(&lab, block);
+        let lint = lab.ash(&["config", "lint"]).output().unwrap();
+        assert_eq!(lint.status.code(), Some(0), "{block}{}", String::from_utf8_lossy(&lint.stderr));
+    }
+    configure(&lab, &blocks[0]);
+    let findings = [
+        ("B602", "src/deploy.py", 44),
+        ("B602", "src/deploy.py", 49),
+        ("B404", "src/deploy.py", 44),
+        ("B105", "tests/a/b.py", 1),
+        ("B105", "src/a.py", 1),
+    ];
+    bandit(&lab, &findings);
+    let scanned = lab.scan(&["--scanners", "bandit"]);
+    assert_eq!(scanned.scanner("bandit")["suppressed_finding_count"], 2, "{}", scanned.stderr);
+    configure(&lab, &blocks[1]);
+    bandit(&lab, &[("B602", "third_party/x/a.py", 1), ("B602", "src/a.py", 1)]);
+    assert_eq!(lab.scan(&["--scanners", "bandit"]).findings().len(), 1);
+}
+
+#[test]
+fn the_documented_comments_suppress_the_lines_they_are_about() {
+    let lab = Lab::new();
+    for (language, file, rule) in
+        [("python", "app.py", "B602"), ("javascript", "app.js", "ash.js.exec")]
+    {
+        let [block] = documented(language).try_into().unwrap();
+        fs::write(lab.path("source").join(file), block).unwrap();
+        let lines = [1, 2, 3].map(|line| (rule, file, line));
+        bandit(&lab, &lines);
+        let scanned = lab.scan(&["--scanners", "bandit"]);
+        assert_eq!(scanned.scanner("bandit")["suppressed_finding_count"], 2, "{language}");
+    }
 }
