@@ -5,7 +5,11 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
 };
 
 use ash_model::{finding::Finding, notice::Notice, path::RelPath, source::SourceReader};
@@ -17,6 +21,9 @@ mod parse;
 pub(super) const AVAILABLE: bool = cfg!(feature = "symbols");
 /// Why nothing is covered when it cannot.
 pub(super) const NOT_AVAILABLE: &str = "this ash was built without the feature `symbols`";
+
+/// How long all files together may take to parse, in milliseconds: a tree can hold any number that were made to be slow.
+const BUDGET: u64 = 60_000;
 
 /// Something with a name, and its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +41,8 @@ type Outline = Result<Vec<Symbol>, &'static str>;
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     files: Mutex<HashMap<RelPath, Arc<Outline>>>,
+    /// How long they took to parse, in milliseconds.
+    spent: AtomicU64,
     /// What came of each symbol asked for: `None` once it was found in some file, else the last file and the reason.
     asked: Mutex<BTreeMap<String, Option<(RelPath, &'static str)>>>,
 }
@@ -100,7 +109,15 @@ impl Symbols {
         if let Some(known) = lock().get(path) {
             return Arc::clone(known);
         }
-        let outline = Arc::new(outline(path, reader));
+        let outline = Arc::new(if self.spent.load(Ordering::Relaxed) < BUDGET {
+            let begun = Instant::now();
+            let outline = outline(path, reader);
+            let spent = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.spent.fetch_add(spent, Ordering::Relaxed);
+            outline
+        } else {
+            Err("is not parsed: other files took a minute already")
+        });
         lock().insert(path.clone(), Arc::clone(&outline));
         outline
     }
@@ -140,6 +157,23 @@ mod tests {
         ] {
             assert_eq!(symbol.is_called(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn files_are_not_parsed_once_the_time_for_it_is_spent() {
+        struct Text;
+        impl SourceReader for Text {
+            fn read(&self, _: &RelPath, _: u64) -> Option<Vec<u8>> {
+                Some(b"def f(): pass\n".to_vec())
+            }
+        }
+        let symbols = Symbols::default();
+        let outline = |name: &str| symbols.outline(&RelPath::new(name).unwrap(), &Text);
+        assert_eq!(outline("a.py").is_ok(), AVAILABLE);
+        symbols.spent.store(BUDGET, Ordering::Relaxed);
+        let late = outline("b.py");
+        assert_eq!(late.as_ref(), &Err("is not parsed: other files took a minute already"));
+        assert_eq!(outline("a.py").is_ok(), AVAILABLE, "what is known stays known");
     }
 
     #[test]
