@@ -35,6 +35,8 @@ struct FromSettings {
     symbols: Symbols,
     /// Scanners that the configuration turns off.
     off: BTreeSet<String>,
+    /// Scanners that work offline by an option of their own.
+    offline: BTreeSet<String>,
 }
 
 struct Rule {
@@ -66,6 +68,12 @@ impl FromSettings {
             suppress: !ignore_suppressions,
             symbols: Symbols::default(),
             off: settings.scanners.iter().filter_map(turned_off).collect(),
+            offline: settings
+                .scanners
+                .keys()
+                .filter(|name| settings.offline(name, false))
+                .cloned()
+                .collect(),
         }
     }
 }
@@ -107,7 +115,12 @@ impl Judgement for FromSettings {
     }
 
     fn records(&self, scanners: &[ScannerReport], offline: bool) -> Vec<SuppressionRecord> {
-        self.all_records(&records::Ran { scanners, offline, off: &self.off })
+        self.all_records(&records::Ran {
+            scanners,
+            all_offline: offline,
+            offline: &self.offline,
+            off: &self.off,
+        })
     }
 
     fn notices(&self) -> Vec<Notice> {

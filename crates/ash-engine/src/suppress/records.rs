@@ -18,8 +18,10 @@ use super::{FromSettings, Rule, symbols};
 /// What ran.
 pub(super) struct Ran<'a> {
     pub(super) scanners: &'a [ScannerReport],
-    /// Some scanners skip their work without a network.
-    pub(super) offline: bool,
+    /// Nobody had a network, without which some scanners skip their work.
+    pub(super) all_offline: bool,
+    /// Scanners that had none by an option of their own.
+    pub(super) offline: &'a BTreeSet<String>,
     /// Scanners that the configuration turns off.
     pub(super) off: &'a BTreeSet<String>,
 }
@@ -99,10 +101,18 @@ impl Ran<'_> {
             Status::Passed | Status::Failed if scanner.unevaluated.is_empty() => None,
             Status::Passed | Status::Failed => Some(format!("{id} did not evaluate everything")),
             // There is no file of its kind, so it has nothing to say of any.
-            Status::Skipped(_) if !owned && scanner.dependencies_satisfied && !self.offline => None,
+            Status::Skipped(_)
+                if !owned && scanner.dependencies_satisfied && !self.is_offline(scanner) =>
+            {
+                None
+            }
             Status::Skipped(_) if !owned && self.off.contains(id.as_str()) => None,
             status => Some(format!("{id} did not run ({})", status.name())),
         }
+    }
+
+    fn is_offline(&self, scanner: &ScannerReport) -> bool {
+        self.all_offline || self.offline.contains(scanner.id.as_str())
     }
 }
 

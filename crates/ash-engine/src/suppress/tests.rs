@@ -210,6 +210,24 @@ fn a_scanner_the_configuration_turns_off_says_nothing_about_suppressions_of_any_
 }
 
 #[test]
+fn a_scanner_that_works_offline_by_its_own_option_may_have_skipped_what_it_would_find() {
+    let mut options = serde_json::Map::new();
+    options.insert("offline".to_owned(), true.into());
+    let own = ScannerSettings { options, ..ScannerSettings::default() };
+    let settings = Settings {
+        suppressions: vec![rule("package-lock.json", None)],
+        scanners: [("npm-audit".to_owned(), own)].into(),
+        ..Settings::default()
+    };
+    let judgement = FromSettings::new(&settings, false, TODAY.to_owned());
+    let skipped = scanner("npm-audit", Status::Skipped("no network".to_owned()), 0);
+    assert_eq!(
+        judgement.records(&[passed("bandit"), skipped], false)[0].fate,
+        not_judged("npm-audit did not run (SKIPPED)")
+    );
+}
+
+#[test]
 fn every_suppression_that_covers_a_finding_is_used_and_counted() {
     let judgement =
         judge(vec![rule("**", None), rule("a.py", Some("B1")), rule("c.py", Some("B1#"))], false);

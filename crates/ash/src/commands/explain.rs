@@ -81,6 +81,9 @@ pub(crate) fn explain(
         requirements.network_requires_grant,
         offline,
     );
+    if requirements.network_requires_grant && !network && !offline {
+        notices.push(needs_a_grant(id.as_str()));
+    }
     let located = lookup(environment, &tools, &tree).locate(&Program::Tool(scanner.tool().program));
     let program = program(&located, scanner, &mut notices);
     let results = output.join("scanners").join(id.as_str());
@@ -155,6 +158,15 @@ fn fill(
         explained.notices.extend(details.notices);
     }
     explained.notices.extend(spawn.assumed.map(|assumed| Notice::new("assumed", assumed)));
+}
+
+/// Said of a scanner whose own word is not enough for a network.
+fn needs_a_grant(scanner: &str) -> Notice {
+    Notice::new(
+        "sandbox.network_scanners",
+        format!("{scanner} has a network only where this setting, from outside the scanned tree, names it"),
+    )
+    .hint(format!("pass `--config-overrides 'sandbox.network_scanners=[{scanner}]'`, with every other scanner that needs a network in the list"))
 }
 
 fn find(name: &str) -> Result<&'static dyn Scanner, CommandError> {

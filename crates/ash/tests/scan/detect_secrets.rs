@@ -348,12 +348,16 @@ with transient_settings({"plugins_used": plugins, "filters_used": []}):
     }
 }
 
-/// Whether the sandbox would give a scanner a network.
-fn explained(lab: &Lab, scanner: &str, args: &[&str]) -> bool {
+/// What the sandbox would be like for a scanner.
+fn explanation(lab: &Lab, scanner: &str, args: &[&str]) -> Value {
     let mut command = lab.ash(&["sandbox", "explain", scanner, "--json", "--sandbox", "landlock"]);
     let output = command.args(args).output().unwrap();
-    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
-    value["network"].as_bool().unwrap()
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Whether the sandbox would give a scanner a network.
+fn explained(lab: &Lab, scanner: &str, args: &[&str]) -> bool {
+    explanation(lab, scanner, args)["network"].as_bool().unwrap()
 }
 
 #[test]
@@ -378,4 +382,9 @@ fn the_list_that_lets_it_verify_replaces_what_every_scanner_declares() {
         [false; 4],
         "the tree only takes away"
     );
+
+    let notices = explanation(&lab, "detect-secrets", &[])["notices"].to_string();
+    assert!(notices.contains("detect-secrets has a network only where this setting"), "{notices}");
+    let granted = explanation(&lab, "detect-secrets", &GRANT)["notices"].to_string();
+    assert!(!granted.contains("only where this setting"), "{granted}");
 }
