@@ -227,6 +227,7 @@ impl Confinement {
         }
         let supervisor = SupervisorSpec {
             argv: command.argv(),
+            options: 0,
             env: environment,
             cwd: cwd.into(),
             stage: None,

@@ -55,6 +55,8 @@ pub struct Prepared {
 pub(crate) enum Setup {
     /// A fresh directory (its parents are made too).
     Dir(PathBuf),
+    /// A file of these lines.
+    File { at: PathBuf, lines: Vec<Vec<u8>> },
     /// A symbolic link `at` with this text.
     Link { at: PathBuf, text: PathBuf },
 }

@@ -222,6 +222,10 @@ pub(crate) fn describe(prepared: &Prepared) -> String {
     }
     let setup = prepared.setup.iter().map(|step| match step {
         Setup::Dir(path) => format!("mkdir {}", path.display()),
+        Setup::File { at, lines } => {
+            let lines = lines.iter().map(|line| String::from_utf8_lossy(line).into_owned());
+            format!("write {}\n{}", at.display(), join(lines))
+        }
         Setup::Link { at, text } => format!("link {} -> {}", at.display(), text.display()),
     });
     let cleanup = supervisor.cleanup.iter().map(|path| format!("remove {}", path.display()));

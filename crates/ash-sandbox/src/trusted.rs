@@ -199,6 +199,7 @@ impl Launcher {
             .collect();
         let supervisor = SupervisorSpec {
             argv,
+            options: 0,
             env: environment,
             cwd: cwd.into(),
             stage: None,

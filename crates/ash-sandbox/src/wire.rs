@@ -28,6 +28,9 @@ pub(crate) struct SupervisorSpec {
     /// The command to start: the backend's program, or the stage itself.
     #[serde(with = "text::list")]
     pub(crate) argv: Vec<OsString>,
+    /// How many of its arguments, from the first on, may be handed to it as a file (bubblewrap's `--args`), should they be too long for an exec.
+    #[serde(default)]
+    pub(crate) options: usize,
     /// Its whole environment. The supervisor's own is never inherited.
     #[serde(with = "text::pairs")]
     pub(crate) env: Vec<(OsString, OsString)>,

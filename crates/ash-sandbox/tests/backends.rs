@@ -107,7 +107,7 @@ mod unix {
             } else {
                 ("keeps_caches_as_they_are_and_gives_private_ones", keeps_caches)
             };
-            let tests: [(&str, Test); 11] = [
+            let tests: [(&str, Test); 12] = [
                 caches,
                 ("hides_the_home_and_what_lies_beside_the_source", hides_the_home),
                 ("lets_only_the_results_be_written", lets_only_the_results_be_written),
@@ -119,6 +119,7 @@ mod unix {
                 ("keeps_spelled_paths_working", keeps_spelled_paths_working),
                 ("shows_a_scanned_home", shows_a_scanned_home),
                 ("has_evidence_of_what_was_applied", has_evidence),
+                ("takes_more_paths_than_fit_on_a_command_line", takes_many_paths),
             ];
             for (name, test) in tests {
                 let trial = Trial::test(format!("{}_{name}", column.name()), move || test(column));
@@ -451,6 +452,51 @@ mod unix {
         let temporary = printed.lines().last().unwrap_or_default().to_owned();
         is(printed.lines().next().unwrap_or_default(), "x")?;
         is(&Path::new(&temporary).join(format!("{mark}-inside")).exists().to_string(), "false")
+    }
+
+    /// Grants this many files, each by itself, with names of this length, and reads the first, the last and one that is not granted.
+    fn among(column: Column, count: usize, length: usize) -> Result<String, String> {
+        let mut lab = Lab::new();
+        let file = |number: usize| {
+            let parent = lab.root.join("beside");
+            let deep = (0..11).fold(parent, |dir, _| dir.join(format!("{:0length$}", 0)));
+            deep.join(format!("{number:0length$}"))
+        };
+        fs::create_dir_all(file(0).parent().unwrap()).unwrap();
+        for number in 0..=count {
+            fs::write(file(number), format!("{number} ")).unwrap();
+        }
+        let script = format!(
+            "cat {} {}; cat {} 2>/dev/null || echo refused",
+            file(0).display(),
+            file(count - 1).display(),
+            file(count).display()
+        );
+        let granted = (0..count).map(|number| file(number).to_str().unwrap().to_owned().into());
+        lab.needs.read_paths = granted.collect();
+        let site = lab.site(Some(column));
+        let chosen = Confinement::choose(Mode::Only(column.id()), &site, &launcher()).unwrap();
+        let program = PathBuf::from("/bin/sh");
+        let (ground, grants) = (lab.ground(), Grants::default());
+        let policy =
+            Policy::resolve("x", &lab.needs, &site, &ground, &grants, &program, &[]).unwrap();
+        let command = Command { program, args: vec!["-c".into(), script.into()] };
+        let prepared = chosen.confinement.prepare(&policy, &command);
+        let prepared = prepared.map_err(|error| error.to_string())?;
+        let stdio = Stdio::Capture(Captures::default());
+        let finished = launcher().run(prepared, stdio, None, &Cancel::new());
+        let finished = finished.map_err(|error| error.to_string())?;
+        Ok(format!("{}{}", finished.stdout.text(), finished.stderr.text()).trim().to_owned())
+    }
+
+    fn takes_many_paths(column: Column) -> Outcome {
+        // More than two mebibytes are more than an exec takes, and 128 words more than firejail does.
+        let (count, length) = match column {
+            Column::Bwrap | Column::BwrapOverlay => (380, 250),
+            Column::Firejail => (150, 10),
+            Column::Landlock => (1000, 10),
+        };
+        is(&among(column, count, length)?, &format!("0 {} refused", count - 1))
     }
 
     fn passes_the_exit_code(column: Column) -> Outcome {

@@ -7,7 +7,7 @@ use std::{
 
 use ash_model::evidence::Tier;
 
-use super::{BackendId, PrivateCaches, Wrap, evidence, limits, rlimits};
+use super::{BackendId, PrivateCaches, Wrap, WrapError, evidence, limits, rlimits};
 use crate::{
     launch::Prepared,
     policy::Policy,
@@ -17,14 +17,25 @@ use crate::{
 /// supervisor → bwrap → the stage (PID 1 inside), which stays → the tool.
 const TOOL_DEPTH: u32 = 3;
 pub(crate) const GRACE_MS: u64 = 10_000;
+/// bubblewrap counts its arguments, those it reads from a descriptor too, and gives up beyond this number (`MAX_ARGS` of 0.8 to 0.11).
+const MOST_ARGUMENTS: usize = 9000;
 /// A directory that hides something needs no room.
 const NO_ROOM: u64 = 4096;
 /// Device nodes a tool may write to. No terminal is among them.
 pub(crate) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
+pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     let policy = wrap.policy;
+    let argv = argv(wrap);
+    let options = argv.iter().skip(1).take_while(|word| *word != "--").count();
+    if argv.len() > MOST_ARGUMENTS {
+        return Err(WrapError::TooMany {
+            backend: "bwrap",
+            most: MOST_ARGUMENTS,
+            count: argv.len(),
+        });
+    }
     let private = (!wrap.abilities.overlay).then(|| PrivateCaches::new(policy, wrap.scratch));
     let mut environment = policy.environment.clone();
     if let Some(private) = &private {
@@ -43,9 +54,10 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
         private.as_ref(),
         limits(policy, true, wrap.abilities.tmpfs_size),
     );
-    Prepared {
+    Ok(Prepared {
         supervisor: SupervisorSpec {
-            argv: argv(wrap),
+            argv,
+            options,
             // bubblewrap's own environment can be read inside, at `/proc/1/environ`, whatever `--clearenv` does.
             env: environment.clone(),
             cwd: "/".into(),
@@ -56,7 +68,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
         },
         setup: private.iter().flat_map(PrivateCaches::setup).collect(),
         evidence,
-    }
+    })
 }
 
 fn stage(wrap: &Wrap<'_>, env: Vec<(OsString, OsString)>) -> StageSpec {

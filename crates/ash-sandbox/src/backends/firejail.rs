@@ -39,12 +39,22 @@ pub(crate) const CONSTANTS: [&str; 11] = [
     "--read-only=/",
 ];
 
+/// firejail 0.9.72 takes fewer than 128 words. Beyond that, what it may show goes into a profile.
+const MOST_WORDS: usize = 120;
+
 pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     let policy = wrap.policy;
+    let mut argv = argv(wrap)?;
+    let profile = wrap.scratch.join("firejail.profile");
+    let lines = if argv.len() > MOST_WORDS { into_profile(&mut argv, &profile)? } else { vec![] };
     let private = PrivateCaches::new(policy, wrap.scratch);
     let stand_in = !hides_the_home(wrap);
     let mut environment = policy.environment.clone();
     let mut setup = vec![];
+    if !lines.is_empty() {
+        setup.extend([Setup::Dir(wrap.scratch.to_owned()), Setup::File { at: profile, lines }]);
+    }
+    let has_scratch = stand_in || !setup.is_empty();
     if stand_in {
         let home = wrap.scratch.join("home");
         environment::set(&mut environment, "HOME", &home);
@@ -57,7 +67,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     environment.sort();
     setup.extend(private.setup());
     let mut cleanup = vec![private.root.clone().into_os_string()];
-    cleanup.extend(stand_in.then(|| wrap.scratch.into()));
+    cleanup.extend(has_scratch.then(|| wrap.scratch.into()));
     let tier = if wrap.abilities.tier == Tier::NamespacesLandlock {
         Tier::NamespacesLandlock
     } else {
@@ -73,7 +83,8 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     );
     Ok(Prepared {
         supervisor: SupervisorSpec {
-            argv: argv(wrap)?,
+            argv,
+            options: 0,
             env: environment.clone(),
             cwd: "/".into(),
             stage: Some(StageSpec {
@@ -173,6 +184,41 @@ fn argv(wrap: &Wrap<'_>) -> Result<Vec<OsString>, WrapError> {
     args.push("--".into());
     args.extend([wrap.exe.into(), "__confine".into(), "apply".into()]);
     Ok(args)
+}
+
+/// Moves the options about paths into the lines of a profile, in their order. firejail takes `#` there for a comment and several spaces for one.
+fn into_profile(args: &mut Vec<OsString>, profile: &Path) -> Result<Vec<Vec<u8>>, WrapError> {
+    const ABOUT_PATHS: [&str; 4] =
+        ["--blacklist=", "--whitelist=", "--read-only=", "--read-write="];
+    let mut lines = vec![];
+    let mut kept = vec![];
+    let mut is_option = true;
+    for arg in std::mem::take(args) {
+        is_option &= arg != "--";
+        let bytes = arg.as_encoded_bytes();
+        if !is_option || !ABOUT_PATHS.iter().any(|option| bytes.starts_with(option.as_bytes())) {
+            kept.push(if arg == "--noprofile" {
+                let mut named = OsString::from("--profile=");
+                named.push(profile);
+                named
+            } else {
+                arg
+            });
+            continue;
+        }
+        let (option, path) =
+            bytes.split_at(bytes.iter().position(|byte| *byte == b'=').unwrap_or(0));
+        let path = path.get(1..).unwrap_or_default();
+        let is_misread = path.contains(&b'#')
+            || path.windows(2).any(|pair| pair == b"  ")
+            || path.ends_with(b" ");
+        if is_misread {
+            return Err(WrapError::Unexpressible { backend: "firejail", path: printable(&arg) });
+        }
+        lines.push([option.get(2..).unwrap_or_default(), b" ", path].concat());
+    }
+    *args = kept;
+    Ok(lines)
 }
 
 fn option(args: &mut Vec<OsString>, name: &str, path: &Path) -> Result<(), WrapError> {

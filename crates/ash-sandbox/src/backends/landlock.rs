@@ -44,6 +44,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
     Prepared {
         supervisor: SupervisorSpec {
             argv: vec![wrap.exe.into(), "__confine".into(), "apply".into()],
+            options: 0,
             env: environment.clone(),
             cwd: "/".into(),
             stage: Some(StageSpec {

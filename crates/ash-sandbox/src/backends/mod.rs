@@ -176,6 +176,18 @@ pub enum WrapError {
         /// The path, printable.
         path: String,
     },
+    /// The policy names more paths than the backend takes.
+    #[error(
+        "{backend} takes at most {most} arguments, and this policy needs {count}: grant directories instead of what is in them (extra_read_paths, PATH), or use `--sandbox landlock`"
+    )]
+    TooMany {
+        /// The backend.
+        backend: &'static str,
+        /// What it takes.
+        most: usize,
+        /// What there are.
+        count: usize,
+    },
     /// Nothing here wraps commands for it.
     #[error("{backend} is not part of this version of ash")]
     NotHere {
@@ -187,7 +199,7 @@ pub enum WrapError {
 /// Wraps a command. Pure: the same inputs give the same command line on every machine.
 pub(crate) fn wrap(id: BackendId, wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     match id {
-        BackendId::Bwrap => Ok(bwrap::wrap(wrap)),
+        BackendId::Bwrap => bwrap::wrap(wrap),
         BackendId::Firejail => firejail::wrap(wrap),
         BackendId::Landlock => Ok(landlock::wrap(wrap)),
         BackendId::SandboxExec => sandbox_exec::wrap(wrap),

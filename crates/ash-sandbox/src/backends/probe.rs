@@ -265,6 +265,7 @@ impl Probe<'_> {
         let path = self.site.variable("PATH").unwrap_or_default().to_owned();
         let supervisor = SupervisorSpec {
             argv,
+            options: 0,
             env: vec![("PATH".into(), path)],
             cwd: "/".into(),
             stage: None,

@@ -85,6 +85,7 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
                 "__confine".into(),
                 "apply".into(),
             ],
+            options: 0,
             env: environment.clone(),
             cwd: "/".into(),
             stage: Some(StageSpec {

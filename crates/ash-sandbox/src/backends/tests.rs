@@ -7,7 +7,7 @@ use std::{
 
 use ash_model::{evidence::Tier, notice::Notice};
 
-use super::{Abilities, BackendId, Command, Wrap, wrap};
+use super::{Abilities, BackendId, Command, Wrap, WrapError, wrap};
 use crate::{
     launch::{Prepared, Setup},
     policy::{Limits, Policy, unfold::Unfolded},
@@ -79,6 +79,10 @@ pub(crate) fn policy() -> Policy {
 }
 
 fn prepared(id: BackendId, abilities: &Abilities, policy: &Policy) -> Prepared {
+    attempt(id, abilities, policy).unwrap()
+}
+
+fn attempt(id: BackendId, abilities: &Abilities, policy: &Policy) -> Result<Prepared, WrapError> {
     let command =
         Command { program: "/home/me/grype".into(), args: vec!["--file".into(), "-".into()] };
     let controls = paths(&["/proc/sys", "/proc/bus"]);
@@ -98,7 +102,6 @@ fn prepared(id: BackendId, abilities: &Abilities, policy: &Policy) -> Prepared {
             trust_roots: Some(Path::new("/private/var/roots/roots.pem")),
         },
     )
-    .unwrap()
 }
 
 #[test]
@@ -240,4 +243,45 @@ fn a_declared_cache_variable_leads_to_a_private_directory_except_where_the_cache
         let removed = &prepared.supervisor.cleanup;
         assert!(removed.iter().any(|dir| private.starts_with(dir)), "{id}: removed afterwards");
     }
+}
+
+#[test]
+fn a_policy_with_more_paths_than_a_backend_takes_is_refused_with_what_to_do() {
+    let policy =
+        Policy { read_only: (0..20_000).map(|n| format!("/srv/{n}").into()).collect(), ..policy() };
+    let error = attempt(BackendId::Bwrap, &abilities(), &policy).unwrap_err().to_string();
+    for part in ["bwrap takes at most 9000", "grant directories", "--sandbox landlock"] {
+        assert!(error.contains(part), "{error}");
+    }
+    for id in [BackendId::Firejail, BackendId::Landlock] {
+        let prepared = attempt(id, &abilities(), &policy).unwrap();
+        assert!(prepared.supervisor.argv.len() < 128, "{id}");
+    }
+}
+
+#[test]
+fn firejail_gets_many_paths_as_a_profile_in_their_order() {
+    let many = (0..100).map(|n| format!("/home2/me/d{n}").into()).collect();
+    let policy = Policy { read_only: many, ..policy() };
+    let prepared = attempt(BackendId::Firejail, &abilities(), &policy).unwrap();
+    let Some(Setup::File { at, lines }) =
+        prepared.setup.iter().find(|step| matches!(step, Setup::File { .. }))
+    else {
+        panic!("{:?}", prepared.setup)
+    };
+    let named = OsString::from(format!("--profile={}", at.display()));
+    let argv = &prepared.supervisor.argv;
+    assert!(argv.contains(&named) && !argv.contains(&"--noprofile".into()), "{argv:?}");
+    let removed = &prepared.supervisor.cleanup;
+    assert!(removed.iter().any(|dir| at.starts_with(dir)), "{removed:?}");
+    let place = |line: &str| lines.iter().position(|known| known == line.as_bytes());
+    let order = ["read-only /", "whitelist /home2/me/d7", "read-only /home2/me/d7"].map(place);
+    assert!(order[0].is_some() && order.is_sorted(), "{order:?}");
+    let last = String::from_utf8_lossy(lines.last().unwrap()).into_owned();
+    assert!(last.starts_with("read-write "), "{last}");
+    let odd = Policy {
+        read_only: policy.read_only.iter().cloned().chain(paths(&["/srv/a#b"])).collect(),
+        ..policy
+    };
+    assert!(attempt(BackendId::Firejail, &abilities(), &odd).is_err(), "a comment to firejail");
 }

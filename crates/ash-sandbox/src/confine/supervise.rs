@@ -10,9 +10,9 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Read as _},
+    io::{self, Read as _, Seek as _, Write as _},
     os::{
-        fd::{AsFd as _, OwnedFd},
+        fd::{AsFd as _, IntoRawFd as _, OwnedFd},
         unix::{
             net::UnixStream,
             process::{CommandExt as _, ExitStatusExt as _},
@@ -36,6 +36,10 @@ use crate::wire::{
 
 /// How long a backend may take to start the stage, when the policy is too large for the socket's buffer.
 const STARTING: Duration = Duration::from_secs(30);
+
+/// Bytes of arguments, with a pointer each, that certainly fit into an exec together with an environment: it takes 2 MiB in all, or a quarter of
+/// the stack.
+const LONG: usize = 256 << 10;
 
 /// Everything the supervisor waits on.
 struct Supervisor {
@@ -135,13 +139,36 @@ impl Setup {
     }
 }
 
+/// Words, each with a zero byte behind it, as a file that children inherit.
+fn inheritable(words: &[OsString]) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("arguments", rustix::fs::MemfdFlags::empty())?;
+    let mut file = std::fs::File::from(file);
+    let mut bytes = Vec::new();
+    for word in words {
+        bytes.extend_from_slice(word.as_encoded_bytes());
+        bytes.push(0);
+    }
+    file.write_all(&bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}
+
 /// Starts the command, with a socket to the stage inside as its standard input if there is to be one.
 fn spawn(spec: &SupervisorSpec) -> Result<(Pid, Option<UnixStream>), String> {
     let (program, arguments) = spec.argv.split_first().ok_or("there is no command")?;
     let shown = program.to_string_lossy();
     let mut command = Command::new(program);
+    let by_file = arguments.len() >= spec.options
+        && arguments.iter().map(|word| word.len() + 9).sum::<usize>() > LONG;
+    let (options, rest) = arguments.split_at(if by_file { spec.options } else { 0 });
+    if !options.is_empty() {
+        let file = inheritable(options)
+            .map_err(|error| format!("cannot hand `{shown}` its arguments as a file: {error}"))?;
+        // It stays open in this process, which starts nothing else.
+        command.arg("--args").arg(file.into_raw_fd().to_string());
+    }
     command
-        .args(arguments)
+        .args(rest)
         .env_clear()
         .envs(spec.env.iter().map(|(name, value)| (name, value)))
         .current_dir(&spec.cwd);

@@ -10,6 +10,7 @@ pub(super) fn perform(steps: &[Setup]) -> Result<(), LaunchError> {
     for step in steps {
         let (path, result) = match step {
             Setup::Dir(path) => (path, platform::make_directory(path, &mut made)),
+            Setup::File { at, lines } => (at, platform::make_file(at, lines, &mut made)),
             Setup::Link { at, text } => (at, platform::make_link(at, text, &mut made)),
         };
         result.map_err(|error| LaunchError::Setup {
@@ -63,7 +64,7 @@ pub(crate) fn remove_tree(path: &Path) -> std::io::Result<()> {
 mod platform {
     use std::{
         ffi::{CStr, CString, OsStr},
-        io,
+        io::{self, Write as _},
         os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
         path::{Component, Path, PathBuf},
     };
@@ -122,6 +123,20 @@ mod platform {
         rustix::fs::mkdirat(&parent, name, Mode::RWXU)?;
         made.push(path.to_owned());
         Ok(())
+    }
+
+    pub(super) fn make_file(
+        at: &Path,
+        lines: &[Vec<u8>],
+        made: &mut Vec<PathBuf>,
+    ) -> io::Result<()> {
+        let (parent, name) = open_parent(at, made)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&parent, name, flags, Mode::RUSR | Mode::WUSR)?;
+        let mut text = lines.join(&b'\n');
+        text.push(b'\n');
+        std::fs::File::from(file).write_all(&text)
     }
 
     pub(super) fn make_link(at: &Path, text: &Path, made: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -229,6 +244,10 @@ mod platform {
         std::fs::create_dir(path)?;
         made.push(path.to_owned());
         Ok(())
+    }
+
+    pub(super) fn make_file(_: &Path, _: &[Vec<u8>], _: &mut Vec<PathBuf>) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "no sandbox on this platform needs files"))
     }
 
     pub(super) fn make_link(_: &Path, _: &Path, _: &mut Vec<PathBuf>) -> io::Result<()> {

@@ -271,6 +271,7 @@ mod tests {
         let env = vec![("PATH".into(), "/usr/bin:/bin".into())];
         let spec = SupervisorSpec {
             argv,
+            options: 0,
             env,
             cwd: "/".into(),
             stage: None,
