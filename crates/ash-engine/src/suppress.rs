@@ -52,6 +52,11 @@ pub fn judgement(
     Box::new(FromSettings::new(settings, ignore_suppressions, today()))
 }
 
+/// What is to be said of suppressions that this build of ash cannot judge.
+pub fn not_judged(settings: &Settings) -> Vec<Notice> {
+    FromSettings::new(settings, false, today()).notices()
+}
+
 impl FromSettings {
     fn new(settings: &Settings, ignore_suppressions: bool, today: String) -> Self {
         let turned_off = |(name, own): (&String, &ash_config::ScannerSettings)| {

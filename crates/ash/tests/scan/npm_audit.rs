@@ -160,3 +160,23 @@ fn offline_npm_is_skipped_with_the_reason_and_asks_nobody() {
     assert!(scanned.reason("npm-audit").contains("--offline"), "{}", scanned.reason("npm-audit"));
     assert_eq!(registry.asked.load(Ordering::SeqCst), 0);
 }
+
+#[test]
+fn a_package_is_suppressed_by_name_version_and_place() {
+    let (lab, registry) = (project(), Registry::start("200 OK", ADVISORY));
+    let configured = |suppression: &str| {
+        std::fs::create_dir_all(lab.path("source/.ash")).unwrap();
+        let config = format!(
+            "global_settings:\n  suppressions:\n    - {{path: '**', reason: r, {suppression}}}\n"
+        );
+        std::fs::write(lab.path("source/.ash/.ash.yaml"), config).unwrap();
+        let scanned = audit(&lab, &registry, &[]);
+        let suppressed = scanned.scanner("npm-audit")["suppressed_finding_count"].as_u64();
+        (scanned.code, suppressed)
+    };
+    let (hidden, counts) = ((Some(0), Some(1)), (Some(2), Some(0)));
+    assert_eq!(configured("package_name: Lodash, package_version: 4.17.*"), hidden);
+    assert_eq!(configured("rule_id: GHSA-*, package_path: node_modules/lodash"), hidden);
+    assert_eq!(configured("package_name: lodash, package_version: 4.18.*"), counts);
+    assert_eq!(configured("package_name: lodash-es"), counts);
+}

@@ -262,6 +262,9 @@ fn a_symbol_is_resolved_or_said_not_to_be() {
         let said = "note: suppression of symbol `Store.load`: this ash was built without the feature `symbols`; its findings count";
         assert!(scanned.stderr.contains(said), "{}", scanned.stderr);
         assert!(scanned.stdout.contains("without the feature `symbols`"), "{}", scanned.stdout);
+        let valid = lab.ash(&["config", "validate"]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&valid.stderr);
+        assert!(valid.status.success() && stderr.contains(said), "{stderr}");
     }
 }
 

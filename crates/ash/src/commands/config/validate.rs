@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use ash_engine::suppress::not_judged;
 use ash_model::path::printable;
 
 use super::file::{load, shown};
@@ -19,7 +20,7 @@ pub(super) fn validate(
             .code(exit::INCOMPLETE)
             .hint("`ash config lint` says more, and `ash config lint --fix` fixes some of it")
     })?;
-    for notice in &loaded.notices {
+    for notice in loaded.notices.iter().chain(&not_judged(&loaded.settings)) {
         ui::notice(&printable(notice.line().as_ref()));
     }
     match loaded.files.split_first() {
