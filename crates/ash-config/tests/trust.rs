@@ -11,8 +11,8 @@ use std::{
 use ash_config::{ConfigErrors, Identity, Loaded, Request, load};
 use ash_model::notice::Notice;
 use ash_testkit::trust::{
-    Expect, Lab, Make, NETWORKED, Outcome, Row, SCANNERS, Typed, explains_itself, is_setting,
-    is_without_effect, rows,
+    Expect, Lab, Make, NETWORKED, ON_REQUEST, Outcome, Row, SCANNERS, Typed, explains_itself,
+    is_setting, is_without_effect, rows,
 };
 
 /// A file system that ignores letter case, played: Linux has none that a test could mount.
@@ -87,7 +87,7 @@ fn described(lab: &Lab, row: &Row, loaded: &Loaded) -> String {
     let sandbox = &loaded.settings.sandbox;
     let allows = |name: &str| {
         let declared = NETWORKED.contains(&name);
-        sandbox.network.allows(name, declared, false, row.typed.offline)
+        sandbox.network.allows(name, declared, name == ON_REQUEST, row.typed.offline)
     };
     let network: Vec<&str> = SCANNERS.into_iter().filter(|name| allows(name)).collect();
     let reads = sandbox.extra_read_paths == [lab.at("home/ca")];

@@ -17,11 +17,14 @@ use std::{fs, path::Path};
 
 pub use lab::Lab;
 
-/// Scanners that every row is asked about; the first two declare a network, the others do not.
+/// Scanners that every row is asked about.
 pub const SCANNERS: [&str; 4] = ["semgrep", "npm-audit", "bandit", "detect-secrets"];
 
 /// Those of [`SCANNERS`] that declare a network.
-pub const NETWORKED: [&str; 2] = ["semgrep", "npm-audit"];
+pub const NETWORKED: [&str; 3] = ["semgrep", "npm-audit", "detect-secrets"];
+
+/// The one of them whose declaration is not enough: its settings, which the tree can set, decide whether it needs one.
+pub const ON_REQUEST: &str = "detect-secrets";
 
 /// One row.
 #[derive(Debug, Clone, Copy)]
