@@ -18,8 +18,6 @@ use std::{
     process::Command,
 };
 
-use rustix::process::WaitOptions;
-
 use super::{CANNOT_EXEC, FAILED, NOT_FOUND, process};
 use crate::wire::{Applied, End, Frames, StageReport, StageSpec, send};
 
@@ -98,14 +96,18 @@ fn enter(directory: &OsStr) -> Result<(), Failed> {
 
 #[cfg(target_os = "linux")]
 mod platform {
-    use rustix::process::Signal;
+    use std::{io::Read as _, os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
-    use std::{io::Read as _, os::unix::net::UnixStream};
+    use rustix::{
+        event::{PollFd, PollFlags},
+        process::Signal,
+    };
+    use signal_hook::consts::SIGCHLD;
 
     pub(super) use super::super::privileges::{default_dispositions, hide_from_child};
     use super::{
-        super::{privileges, ruleset, seccomp, tree},
-        Applied, Failed, StageSpec, at, enter,
+        super::{privileges, ruleset, seccomp, signals, tree},
+        Applied, Failed, StageSpec, UnixStream, at, enter,
     };
     use crate::places;
 
@@ -114,25 +116,42 @@ mod platform {
         asked.map_err(|error| format!("cannot ask to die with the supervisor: {error}"))
     }
 
-    /// Ends everything below this process when the supervisor's end of the socket closes: whoever kills ash and the supervisor in one go has killed
-    /// nobody who would end the tool's daemons. In the host's PID namespace the stage must outlive the supervisor for that; elsewhere its parent is the
-    /// backend, with which the whole namespace goes.
-    pub(super) fn outlive_supervisor(socket: &UnixStream, is_parent: bool) -> Result<(), String> {
-        let mut socket = socket.try_clone().map_err(|error| error.to_string())?;
+    /// Makes everything the tool leaves this process's, which must not end with the supervisor: whoever kills ash and the supervisor in one go has
+    /// killed nobody who would end the tool's daemons. In the host's PID namespace the stage must outlive the supervisor for that; elsewhere its
+    /// parent is the backend, with which the whole namespace goes. Returns what becomes readable when a child has ended.
+    pub(super) fn outlive_supervisor(is_parent: bool) -> Result<UnixStream, String> {
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| format!("cannot become a subreaper: {error}"))?;
         if is_parent {
             rustix::process::set_parent_process_death_signal(None)
                 .map_err(|error| error.to_string())?;
         }
-        let watch = move || {
-            while matches!(socket.read(&mut [0; 64]), Ok(1..)) {}
-            tree::end_all(None);
-            #[expect(clippy::exit, reason = "nobody is left to report to")]
-            std::process::exit(super::FAILED)
-        };
-        let watching = std::thread::Builder::new().stack_size(256 << 10).spawn(watch);
-        watching.map(drop).map_err(|error| format!("cannot watch the supervisor: {error}"))
+        signals::watch(&[SIGCHLD]).map_err(|error| format!("cannot handle signals: {error}"))
+    }
+
+    /// Waits for the end of a child, collecting the tool's orphans. `None`: the supervisor's end of the socket has closed, and everything below
+    /// this process was ended.
+    pub(super) fn wait_for(
+        child: i32,
+        mut socket: &UnixStream,
+        mut ended: UnixStream,
+    ) -> Option<ExitStatus> {
+        loop {
+            signals::drain(&mut ended);
+            while let Some((pid, status)) = tree::reap().ok()? {
+                if pid.as_raw_pid() == child {
+                    return Some(ExitStatus::from_raw(status.as_raw()));
+                }
+            }
+            let mut polled = [socket, &ended].map(|socket| PollFd::new(socket, PollFlags::IN));
+            // An interrupted wait is another turn of the loop.
+            let _ = rustix::event::poll(&mut polled, None);
+            // Nothing is ever sent this way after the specification.
+            if !polled[0].revents().is_empty() && !matches!(socket.read(&mut [0; 64]), Ok(1..)) {
+                tree::end_all(None);
+                return None;
+            }
+        }
     }
 
     /// Nobody is there to end what the tool left.
@@ -178,6 +197,8 @@ mod platform {
 /// Elsewhere the backend around the stage does the restricting (on macOS the profile); ash itself ends what it started.
 #[cfg(not(target_os = "linux"))]
 mod platform {
+    use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
+
     use super::{Applied, Failed, StageSpec, UnixStream, enter};
 
     pub(super) fn default_dispositions() {}
@@ -188,8 +209,20 @@ mod platform {
 
     pub(super) fn end_rest() {}
 
-    pub(super) fn outlive_supervisor(_: &UnixStream, _: bool) -> Result<(), String> {
+    pub(super) fn outlive_supervisor(_: bool) -> Result<(), String> {
         Ok(())
+    }
+
+    pub(super) fn wait_for(child: i32, _: &UnixStream, (): ()) -> Option<ExitStatus> {
+        loop {
+            match rustix::process::wait(rustix::process::WaitOptions::empty()) {
+                Ok(Some((pid, status))) if pid.as_raw_pid() == child => {
+                    return Some(ExitStatus::from_raw(status.as_raw()));
+                }
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return None,
+            }
+        }
     }
 
     pub(super) fn die_with_supervisor() -> Result<(), String> {
@@ -252,37 +285,31 @@ fn stay(
     socket: &mut UnixStream,
     below_supervisor: bool,
 ) -> i32 {
-    let ready = platform::hide_from_child()
-        .and_then(|()| platform::outlive_supervisor(socket, below_supervisor));
-    if let Err(reason) = ready {
-        drop(send(socket, &StageReport::Failed { step: "stage".to_owned(), reason }));
-        return FAILED;
-    }
+    let ready =
+        platform::hide_from_child().and_then(|()| platform::outlive_supervisor(below_supervisor));
+    let ended = match ready {
+        Ok(ended) => ended,
+        Err(reason) => {
+            drop(send(socket, &StageReport::Failed { step: "stage".to_owned(), reason }));
+            return FAILED;
+        }
+    };
     // A tool that signals its own group means its own processes.
     command.process_group(0);
     let child = match command.spawn() {
         Ok(child) => child,
         Err(error) => return cannot_exec(program, &error, socket),
     };
-    let child = child.id().cast_signed();
-    loop {
-        // The stage also collects orphans.
-        match rustix::process::wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) if pid.as_raw_pid() == child => {
-                let status = std::process::ExitStatus::from_raw(status.as_raw());
-                let end = status
-                    .signal()
-                    .map_or_else(|| End::Code(status.code().unwrap_or(FAILED)), End::Signal);
-                if send(socket, &StageReport::Ended(end)).is_err() {
-                    platform::end_rest();
-                }
-                return match end {
-                    End::Code(code) => code,
-                    End::Signal(signal) => 128 + signal,
-                };
-            }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return FAILED,
-        }
+    let Some(status) = platform::wait_for(child.id().cast_signed(), socket, ended) else {
+        return FAILED;
+    };
+    let end =
+        status.signal().map_or_else(|| End::Code(status.code().unwrap_or(FAILED)), End::Signal);
+    if send(socket, &StageReport::Ended(end)).is_err() {
+        platform::end_rest();
+    }
+    match end {
+        End::Code(code) => code,
+        End::Signal(signal) => 128 + signal,
     }
 }

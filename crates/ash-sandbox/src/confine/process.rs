@@ -8,6 +8,8 @@ use std::{
 
 use rustix::process::Resource;
 
+#[cfg(target_os = "linux")]
+use super::tree::is_session_leader;
 use crate::wire::Rlimit;
 
 /// Whether a descriptor other than the three standard ones is open: one that a backend, or whoever started ash, left behind.
@@ -33,12 +35,18 @@ pub(super) fn take_stdin() -> Result<OwnedFd, String> {
     Ok(socket)
 }
 
+/// Whether this process leads its session.
+#[cfg(not(target_os = "linux"))]
+fn is_session_leader() -> bool {
+    rustix::process::getsid(None).is_ok_and(|session| session == rustix::process::getpid())
+}
+
 /// A session of its own has no controlling terminal to type into or to signal from.
 pub(super) fn new_session() -> Result<(), String> {
     match rustix::process::setsid() {
         Ok(_) => {}
         // Already the leader of a session: the backend made one.
-        Err(rustix::io::Errno::PERM) if super::tree::is_session_leader() => {}
+        Err(rustix::io::Errno::PERM) if is_session_leader() => {}
         Err(error) => return Err(format!("cannot start a new session: {error}")),
     }
     match OpenOptions::new().read(true).open("/dev/tty") {

@@ -10,7 +10,7 @@
 
 use std::{
     ffi::OsString,
-    io::{self, Read as _, Seek as _, Write as _},
+    io::{self, Seek as _, Write as _},
     os::{
         fd::{AsFd as _, IntoRawFd as _, OwnedFd},
         unix::{
@@ -29,7 +29,11 @@ use rustix::{
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
-use super::{FAILED, tree};
+use super::{
+    FAILED,
+    signals::{drain, watch},
+    tree,
+};
 use crate::wire::{
     End, FrameError, Frames, Order, StageReport, SupervisorReport, SupervisorSpec, send,
 };
@@ -88,16 +92,6 @@ fn prepare(ash: &mut UnixStream) -> Result<(Setup, SupervisorSpec), String> {
     let spec = orders.wait(ash).map_err(|error| error.to_string())?;
     let ash = ash.try_clone().map_err(|error| error.to_string())?;
     Ok((Setup { ash, orders, ending, children }, spec))
-}
-
-/// A socket that becomes readable when one of these signals arrives.
-fn watch(signals: &[i32]) -> io::Result<UnixStream> {
-    let (read, write) = UnixStream::pair()?;
-    read.set_nonblocking(true)?;
-    for signal in signals {
-        signal_hook::low_level::pipe::register(*signal, write.try_clone()?)?;
-    }
-    Ok(read)
 }
 
 /// What is ready before the command is started.
@@ -340,15 +334,6 @@ fn remove(directories: &[OsString]) {
     for directory in directories {
         drop(crate::launch::remove_tree(Path::new(directory)));
     }
-}
-
-/// Empties a signal socket; says whether there was anything in it.
-fn drain(socket: &mut UnixStream) -> bool {
-    let mut any = false;
-    while matches!(socket.read(&mut [0; 64]), Ok(1..)) {
-        any = true;
-    }
-    any
 }
 
 fn end_of(status: WaitStatus) -> End {
