@@ -7,6 +7,7 @@
 /// The beginning of the name of a directory that nobody wants once its command has ended.
 pub(crate) const PRIVATE: &str = "ash-sandbox-";
 /// The beginning of the name of a results directory that nobody named.
+#[cfg(unix)]
 pub(crate) const RESULTS: &str = "ash-results-";
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! What the granted places were when the sandbox was prepared. Backends mount and grant by name, a moment later: whoever can rename a
 //! directory above one (another process, in a tree that others write) could put a link there meanwhile, and have something else granted.
 
-use std::{ffi::OsString, path::Path};
+use std::path::Path;
 
 use crate::{policy::Policy, wire::Place};
 
@@ -20,7 +20,7 @@ pub(crate) fn of(policy: &Policy) -> Vec<Place> {
 ///
 /// # Errors
 /// Which does not, and what to do.
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) fn check(places: &[Place]) -> Result<(), String> {
     use std::os::unix::fs::MetadataExt as _;
     for place in places {
@@ -36,8 +36,12 @@ pub(crate) fn check(places: &[Place]) -> Result<(), String> {
 ///
 /// # Errors
 /// It is not, and what to do.
-#[cfg(unix)]
-pub(crate) fn same(places: &[Place], path: &OsString, found: (u64, u64)) -> Result<(), String> {
+#[cfg(target_os = "linux")]
+pub(crate) fn same(
+    places: &[Place],
+    path: &std::ffi::OsString,
+    found: (u64, u64),
+) -> Result<(), String> {
     match places.iter().find(|place| place.path == *path) {
         Some(place) if place.identity != Some(found) => Err(format!(
             "`{}` was replaced while the sandbox was prepared: keep others from writing the directories above it, and run it again",

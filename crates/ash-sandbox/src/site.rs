@@ -353,8 +353,16 @@ fn host_secrets(uid: u32) -> Vec<PathBuf> {
 }
 
 /// Entries looked at below `/etc`; a real one has a few thousand.
+#[cfg(unix)]
 const MOST_ENTRIES: usize = 100_000;
 
+/// There is no `/etc` elsewhere.
+#[cfg(not(unix))]
+fn not_for_everybody(_: &Path) -> Vec<PathBuf> {
+    vec![]
+}
+
+#[cfg(unix)]
 fn not_for_everybody(root: &Path) -> Vec<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     const READ_BY_OTHERS: u32 = 0o004;
