@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     for &backend in COLUMNS {
         trials
             .push(trial(format!("U10::{backend}::offline"), backend, move || huge_policy(backend)));
+        trials.push(trial(format!("K09::{backend}::offline"), backend, move || next_run(backend)));
         // Landlock alone starts no program that could be made to wait; its grants are tested one by one.
         if mode(backend) != "landlock" {
             let name = format!("U14::{backend}::offline");
@@ -73,6 +74,51 @@ fn huge_policy(backend: &'static str) -> Result<Completion, Failed> {
         started == (outcome.code == Some(0)) && (started || outcome.code == Some(125)),
         &outcome,
     )?;
+    Ok(Completion::Completed)
+}
+
+/// What one scanner leaves in its private places, the next one must not find: it could be code that is loaded, or a socket's name.
+fn next_run(backend: &'static str) -> Result<Completion, Failed> {
+    let lab = Lab::new();
+    let name = lab.unique();
+    let directories = r#"for dir in "$HOME" "$HOME/.cache" "${TMPDIR:-/tmp}" "$UV_CACHE_DIR" "$npm_config_cache" /tmp /var/tmp /dev/shm; do"#;
+    let leave = format!(
+        "{directories} mkdir -p \"$dir\"; echo x >\"$dir/{name}\"; done 2>/dev/null; echo STARTED"
+    );
+    let find = format!(
+        "{directories} [ ! -e \"$dir/{name}\" ] || echo \"FOUND in $dir\"; done; echo STARTED"
+    );
+    let run = |mode_of: &'static str, script: &str| {
+        let mut options = vec!["--sandbox".into(), OsString::from(mode(mode_of))];
+        options.extend(["--offline".into(), "--source-dir".into(), lab.source().into()]);
+        options.extend(["--results-dir".into(), lab.results().into()]);
+        let command = ["/bin/sh", "-c", script].map(OsString::from);
+        let search = if mode_of == "off" { ash_testkit::PATH.into() } else { path(mode_of) };
+        Run::sandboxed(ASH, options, command)
+            .envs(lab.environment())
+            .env("PATH", search)
+            .timeout(std::time::Duration::from_secs(120))
+            .finish()
+    };
+    for script in [&leave, &find] {
+        let outcome = run(backend, script);
+        check("it runs", outcome.out().contains("STARTED"), &outcome)?;
+        // Without a mount namespace the host's shared memory is everybody's: F38 and I01.
+        let found: Vec<String> = outcome
+            .out()
+            .lines()
+            .filter(|line| line.starts_with("FOUND"))
+            .filter(|line| mode(backend) != "landlock" || !line.ends_with("/dev/shm"))
+            .map(str::to_owned)
+            .collect();
+        check("nothing is found", found.is_empty(), &outcome)?;
+    }
+    run("off", &leave);
+    let bare = run("off", &find);
+    for directory in ["/tmp", "/var/tmp", "/dev/shm"] {
+        drop(fs::remove_file(PathBuf::from(directory).join(name)));
+    }
+    check("without a sandbox it is found", bare.out().contains("FOUND in"), &bare)?;
     Ok(Completion::Completed)
 }
 
