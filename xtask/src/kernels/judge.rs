@@ -1,5 +1,7 @@
 //! Compares what a virtual machine said with what its situation demands.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{
     console::Step,
     situations::{BACKENDS, Line, Situation},
@@ -170,12 +172,12 @@ impl Bench<'_> {
 
     /// Root's attempts on the whole machine: each works without a sandbox and in no backend.
     fn dangers(&self, verdicts: &mut Verdicts) {
-        let mut cells = 0;
+        let mut tried: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for line in self.step.text.lines() {
             let Some(cell) = line.strip_prefix("@danger ") else { continue };
             let words: Vec<&str> = cell.split(' ').collect();
             let [name, backend, outcome] = words.as_slice() else { continue };
-            cells += 1;
+            tried.entry(*backend).or_default().insert(*name);
             let gap = DANGER_GAPS.iter().any(|&(danger, on, until)| {
                 danger == *name && on == *backend && self.line.landlock_abi < until
             });
@@ -184,7 +186,13 @@ impl Bench<'_> {
                 self.name(&format!("{name} in {backend}: {outcome}"))
             });
         }
-        verdicts.check(cells > 0, || self.name("nothing was tried"));
+        let controls = tried.get("off").cloned().unwrap_or_default();
+        verdicts.check(!controls.is_empty(), || self.name("nothing was tried"));
+        let offered = BACKENDS.iter().filter(|name| self.situation.offers(name, &self.step.user));
+        for backend in offered {
+            let all = tried.get(backend) == Some(&controls);
+            verdicts.check(all, || self.name(&format!("{backend} was not tried with each")));
+        }
     }
 
     fn tests(&self, verdicts: &mut Verdicts) {
@@ -288,12 +296,22 @@ mod tests {
     #[test]
     fn a_danger_without_a_control_is_a_failure() {
         let good = "@danger clock off reached\n  STARTED\n@danger clock bwrap refused\n";
-        assert_eq!(judged(step("dangers", 0, good)).passed, 3);
+        assert_eq!(judged(step("dangers", 0, good)).failed, Vec::<String>::new());
         let known = "@danger process off reached\n@danger process landlock reached\n";
-        assert_eq!(judged(step("dangers", 0, known)).passed, 3);
+        assert_eq!(judged(step("dangers", 0, known)).failed, Vec::<String>::new());
         let bad = "@danger clock off refused\n@danger clock bwrap not-started\n@danger clock landlock reached\n";
         assert_eq!(judged(step("dangers", 0, bad)).failed.len(), 3);
         assert_eq!(judged(step("dangers", 0, "")).failed.len(), 1);
+    }
+
+    #[test]
+    fn a_danger_that_a_backend_was_spared_is_a_failure() {
+        let text = "@danger clock off reached\n@danger mount off reached\n@danger clock bwrap refused\n@danger mount bwrap refused\n@danger clock firejail refused\n@danger mount firejail refused\n@danger clock landlock refused\n";
+        let step = Step { situation: "default".to_owned(), ..step("dangers", 0, text) };
+        let mut verdicts = Verdicts::default();
+        judge(&LINES[0], &SITUATIONS[0], &[step], &mut verdicts);
+        assert_eq!(verdicts.failed.len(), 1, "{:?}", verdicts.failed);
+        assert!(verdicts.failed[0].contains("landlock was not tried"));
     }
 
     #[test]
