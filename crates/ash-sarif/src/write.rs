@@ -97,7 +97,7 @@ impl Serialize for Written<'_> {
         if !finding.suppressions.is_empty() {
             result.serialize_entry(
                 "suppressions",
-                &finding.suppressions.iter().map(WrittenSuppression::of).collect::<Vec<_>>(),
+                &in_force(finding).map(WrittenSuppression::of).collect::<Vec<_>>(),
             )?;
         }
         let properties = Properties(self);
@@ -161,6 +161,14 @@ impl Properties<'_> {
         self.0.properties.is_empty()
             && self.own().next().is_none()
             && self.unknown().next().is_none()
+            && self.not_obeyed().next().is_none()
+    }
+
+    /// The suppressions that are not written as such.
+    fn not_obeyed(&self) -> impl Iterator<Item = &Suppression> {
+        let finding = self.0.finding;
+        let suppressed = finding.is_suppressed();
+        finding.suppressions.iter().filter(move |suppression| suppressed && !suppression.counts)
     }
 }
 
@@ -170,11 +178,25 @@ impl Serialize for Properties<'_> {
         for (name, value) in self.own().chain(self.unknown()) {
             properties.serialize_entry(name, value)?;
         }
+        let not_obeyed: Vec<_> = self.not_obeyed().map(WrittenSuppression::of).collect();
+        if !not_obeyed.is_empty() {
+            properties.serialize_entry(NOT_OBEYED, &not_obeyed)?;
+        }
         for (name, value) in self.0.properties {
             properties.serialize_entry(name, value)?;
         }
         properties.end()
     }
+}
+
+/// The property that holds a suppressed finding's other suppressions.
+const NOT_OBEYED: &str = "ash_suppressions_not_obeyed";
+
+/// The suppressions to write. A reader takes a result for suppressed only when all of them are accepted, so a suppressed finding has
+/// only those.
+fn in_force(finding: &Finding) -> impl Iterator<Item = &Suppression> {
+    let suppressed = finding.is_suppressed();
+    finding.suppressions.iter().filter(move |suppression| suppression.counts || !suppressed)
 }
 
 /// One suppression. One that ash does not obey is written as rejected, so that no reader of the report obeys it either.
@@ -308,6 +330,26 @@ mod tests {
         assert_eq!(written(&finding)["suppressions"][0]["status"], "rejected");
         finding.suppressions[0].counts = true;
         assert_eq!(written(&finding)["suppressions"][0]["status"], "accepted");
+    }
+
+    #[test]
+    fn a_suppressed_finding_is_written_so_that_every_reader_takes_it_for_suppressed() {
+        let mut finding = finding();
+        finding.suppressions[0].justification = Some("under review".to_owned());
+        finding.suppressions.push(Suppression {
+            kind: "external".into(),
+            justification: Some("agreed".into()),
+            counts: true,
+        });
+        let written = written(&finding);
+        assert_eq!(
+            written["suppressions"],
+            json!([{"kind": "external", "status": "accepted", "justification": "agreed"}])
+        );
+        assert_eq!(
+            written["properties"],
+            json!({"ash_suppressions_not_obeyed": [{"kind": "inSource", "status": "rejected", "justification": "under review"}]})
+        );
     }
 
     #[test]
