@@ -21,6 +21,24 @@ pub fn lines(text: &str) -> Vec<String> {
     text.trim_end().split('\n').map(|part| line(part.strip_suffix('\r').unwrap_or(part))).collect()
 }
 
+/// Text of ash's own making that names what others wrote: on no line does it give a CI system a command.
+pub fn printed(text: &str) -> Cow<'_, str> {
+    if !text.contains("##") && !text.contains("::") {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive('\n').map(|line| without_commands(line.to_owned()));
+    Cow::Owned(lines.collect())
+}
+
+/// The text of a JSON document, the same to whoever parses it, in which no CI system sees a command.
+pub fn printed_json(json: &str) -> Cow<'_, str> {
+    if json.contains("##") {
+        Cow::Owned(json.replace("##", "#\\u0023"))
+    } else {
+        Cow::Borrowed(json)
+    }
+}
+
 /// In any letter case; lower-casing ASCII keeps every byte in its place.
 const COMMANDS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
 
@@ -46,19 +64,33 @@ fn without_commands(text: String) -> String {
     text
 }
 
+/// Whether what stands there would be a command once the file is printed in a CI log.
+fn begins_command(text: &str, at: usize) -> bool {
+    let (before, rest) = text.split_at(at);
+    if rest.starts_with("::") {
+        return before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+    }
+    let begins = |command: &&str| {
+        rest.get(..command.len()).is_some_and(|word| word.eq_ignore_ascii_case(command))
+    };
+    COMMANDS.iter().any(begins)
+}
+
 /// Text in HTML, between tags or in a double-quoted attribute. Line breaks and tabs stay.
 #[derive(Debug, Clone, Copy)]
 pub struct Html<'a>(pub &'a str);
 
 impl Display for Html<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        escape(self.0, f, |c| match c {
+        escape(self.0, f, |at, c| match c {
             '&' => Some("&amp;"),
             '<' => Some("&lt;"),
             '>' => Some("&gt;"),
             '"' => Some("&quot;"),
             '\'' => Some("&#39;"),
             '`' => Some("&#96;"),
+            '#' if begins_command(self.0, at) => Some("&#35;"),
+            ':' if begins_command(self.0, at) => Some("&#58;"),
             _ => None,
         })
     }
@@ -70,12 +102,14 @@ pub struct Xml<'a>(pub &'a str);
 
 impl Display for Xml<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        escape(self.0, f, |c| match c {
+        escape(self.0, f, |at, c| match c {
             '&' => Some("&amp;"),
             '<' => Some("&lt;"),
             '>' => Some("&gt;"),
             '"' => Some("&quot;"),
             '\'' => Some("&apos;"),
+            '#' if begins_command(self.0, at) => Some("&#35;"),
+            ':' if begins_command(self.0, at) => Some("&#58;"),
             '\n' => Some("&#10;"),
             '\t' => Some("&#9;"),
             '\u{fffe}' | '\u{ffff}' => Some("\u{fffd}"),
@@ -89,12 +123,12 @@ impl Display for Xml<'_> {
 fn escape(
     text: &str,
     f: &mut Formatter<'_>,
-    replacement: impl Fn(char) -> Option<&'static str>,
+    replacement: impl Fn(usize, char) -> Option<&'static str>,
 ) -> fmt::Result {
     let mut written = 0;
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
-        let instead: Cow<'_, str> = match (c, replacement(c)) {
+        let instead: Cow<'_, str> = match (c, replacement(at, c)) {
             (_, Some(instead)) => Cow::Borrowed(instead),
             ('\n' | '\t' | ' '..='~', None) => continue,
             ('\r', None) if text[end..].starts_with('\n') => Cow::Borrowed(""),
@@ -162,7 +196,12 @@ impl Display for Csv<'_> {
         {
             f.write_char('\'')?;
         }
-        escape(self.0, f, |c| (c == '"').then_some("\"\""))?;
+        escape(self.0, f, |at, c| match c {
+            '"' => Some("\"\""),
+            '#' if begins_command(self.0, at) => Some("# "),
+            ':' if begins_command(self.0, at) => Some(": "),
+            _ => None,
+        })?;
         f.write_char('"')
     }
 }
@@ -212,6 +251,28 @@ mod tests {
     #[test]
     fn a_second_line_cannot_command_either() {
         assert_eq!(lines("a\r\n::error::b\n\n"), ["a", ": :error::b"]);
+    }
+
+    #[test]
+    fn a_report_that_is_printed_in_a_ci_log_gives_no_command() {
+        let text = "a\n  ::error::x\n##VSO[task] and ##[group]\nstd::vec ## [x] :: y";
+        for shown in [
+            Html(text).to_string(),
+            Xml(text).to_string(),
+            Csv(text).to_string(),
+            printed(text).into_owned(),
+        ] {
+            let lower = shown.to_ascii_lowercase();
+            assert!(COMMANDS.iter().all(|command| !lower.contains(command)), "{shown}");
+            assert!(!shown.lines().any(|line| line.trim_start().starts_with("::")), "{shown}");
+            assert!(shown.contains("std::vec ## [x] :: y"), "{shown}");
+        }
+        let json = r###"{"a": "##vso[x]"}"###;
+        let shown = printed_json(json);
+        assert!(!shown.contains("##"), "{shown}");
+        let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(parse(&shown), parse(json));
+        assert_eq!(printed("plain\ntext"), "plain\ntext");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) fn run(args: RunArgs, environment: &Environment) -> Result<ExitCode, 
             let nothing = SandboxEvidence { mode, ..SandboxEvidence::off() };
             let refused = Some(error.message().to_owned());
             ui::error(&error.render());
-            last_line(&Ended {
+            ui::json_line(&Ended {
                 exit: None,
                 signal: None,
                 timed_out: false,
@@ -159,7 +159,7 @@ fn report(finished: &Finished, json: bool) -> ExitCode {
         Exit::Signal(signal) => (None, Some(signal)),
     };
     if json {
-        last_line(&Ended {
+        ui::json_line(&Ended {
             exit: code,
             signal,
             timed_out: finished.timed_out,
@@ -171,11 +171,6 @@ fn report(finished: &Finished, json: bool) -> ExitCode {
         return ExitCode::from(exit::TIMED_OUT);
     }
     exit::code(finished.exit.shell_code())
-}
-
-/// One line, the last of stderr.
-fn last_line(ended: &Ended<'_>) {
-    ui::error(&serde_json::to_string(ended).unwrap_or_default());
 }
 
 /// The needs on the command line, on top of a scanner's declared ones.

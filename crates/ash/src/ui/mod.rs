@@ -9,6 +9,7 @@ use std::{
     process::ExitCode,
 };
 
+use ash_reports::harmless;
 use ash_sandbox::Cancel;
 
 use crate::error::CommandError;
@@ -19,7 +20,13 @@ pub(crate) use table::summary;
 
 /// Writes to stderr. Nobody reading it is no reason to fail.
 pub(crate) fn error(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless::printed(text));
+}
+
+/// Writes a value to stderr as one line of JSON.
+pub(crate) fn json_line(value: &impl serde::Serialize) {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    let _ = writeln!(std::io::stderr().lock(), "{}", harmless::printed_json(&text));
 }
 
 /// A line the user should read while work goes on.
@@ -29,13 +36,17 @@ pub(crate) fn notice(text: &str) {
 
 /// Writes to stdout; a closed pipe ends the output, not the program.
 pub(crate) fn out(text: &str) {
+    write_out(&harmless::printed(text));
+}
+
+fn write_out(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Writes a value as one JSON document.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), CommandError> {
     let text = serde_json::to_string_pretty(value).map_err(CommandError::failed)?;
-    out(&(text + "\n"));
+    write_out(&(harmless::printed_json(&text).into_owned() + "\n"));
     Ok(())
 }
 
@@ -64,10 +75,32 @@ pub(crate) fn log_to_stderr(verbose: bool, debug: bool) {
     };
     let _ = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(Log::default)
         .with_target(false)
         .without_time()
         .try_init();
+}
+
+/// One log line on its way to stderr. It may quote what a scanner wrote.
+#[derive(Debug, Default)]
+struct Log(Vec<u8>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.0);
+        let _ = std::io::stderr().lock().write_all(harmless::printed(&text).as_bytes());
+    }
 }
 
 /// Ends the running tools on Ctrl-C, SIGTERM or SIGHUP. A second one ends ash itself: the supervisors then end what they started.

@@ -181,3 +181,33 @@ fn a_scan_of_everything_starts_no_git() {
     lab.scan(&["--scanners", "bandit"]);
     assert!(fs::metadata(&marker).is_ok(), "a scanner that starts git is noticed");
 }
+
+#[test]
+fn nothing_a_scanner_says_is_a_command_in_a_ci_log() {
+    let lab = Lab::new();
+    let evil = "x\\n::error::y\\n ##vso[task.complete] ##[group]";
+    let script = crate::lab::bandit_script(&lab.path("source").display().to_string());
+    lab.tool("bandit", &script.replace("stand-in finding", evil));
+    // Its words become the reason of an error.
+    lab.tool("zizmor", "printf '\\n::error::y\\n##vso[task.complete]\\n##[group]' >&2; exit 9");
+    tree(&lab);
+    let scanned = lab.scan(&["--scanners", "bandit,zizmor", "--offline", "--verbose"]);
+    assert_eq!(scanned.status("zizmor"), "ERROR");
+    let text = |name: &str| fs::read_to_string(scanned.output.join("reports").join(name)).unwrap();
+    let all = [
+        ("stdout", scanned.stdout.clone()),
+        ("stderr", scanned.stderr.clone()),
+        ("csv", text("ash.csv")),
+        ("html", text("ash.html")),
+        ("summary", text("ash.summary.txt")),
+        ("markdown", text("ash.summary.md")),
+        ("junit", text("ash.junit.xml")),
+    ];
+    for (name, text) in all {
+        let commands = ["##vso[", "##["].iter().filter(|command| text.contains(**command)).count();
+        let at_start = text.lines().filter(|line| line.trim_start().starts_with("::")).count();
+        assert_eq!((commands, at_start), (0, 0), "{name}:\n{text}");
+    }
+    let said = text("ash.csv");
+    assert!(said.contains("error::y"), "the words themselves are still there: {said}");
+}
