@@ -329,6 +329,7 @@ fn assemble(
     scanners.sort_by(|a, b| a.id.cmp(&b.id));
     sort(&mut findings);
     let suppressions = request.judgement.records(&scanners, request.offline);
+    notices.extend(crate::suppress::unused(&suppressions));
     ScanReport {
         scan,
         scanners,

@@ -20,8 +20,8 @@ use ash_model::{
     suppression::SuppressionRecord,
 };
 
-pub(crate) use notices::excused;
 pub use notices::expiring;
+pub(crate) use notices::{excused, unused};
 
 use self::symbols::Symbols;
 use crate::{clock::today, merge::Judgement};

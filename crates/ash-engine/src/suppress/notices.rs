@@ -1,7 +1,11 @@
 //! What is said of suppressions before a scan.
 
 use ash_config::{Settings, days_left};
-use ash_model::{ids::ScannerId, notice::Notice};
+use ash_model::{
+    ids::ScannerId,
+    notice::Notice,
+    suppression::{Fate, SuppressionRecord},
+};
 
 use crate::clock::today;
 
@@ -50,11 +54,41 @@ pub(crate) fn excused<'a>(by: impl Iterator<Item = (&'a ScannerId, u64)>) -> Opt
     })
 }
 
+/// How many suppressions of the configuration cover nothing.
+pub(crate) fn unused(records: &[SuppressionRecord]) -> Option<Notice> {
+    let count = records.iter().filter(|record| record.fate == Fate::Unused).count();
+    let cover = if count == 1 { "1 covers".to_owned() } else { format!("{count} cover") };
+    (count > 0).then(|| {
+        Notice::new("suppressions of the configuration", format!("{cover} nothing that was found"))
+            .hint("reports/ash.unused-suppressions.md has them, and `ash config lint --fix-unused` comments them out")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use ash_config::{IgnorePath, SuppressionRule};
 
     use super::*;
+
+    #[test]
+    fn suppressions_that_cover_nothing_are_counted() {
+        let record = |fate| SuppressionRecord { fate, ..SuppressionRecord::default() };
+        let said = |records: &[SuppressionRecord]| unused(records).map(|notice| notice.reason);
+        assert_eq!(
+            said(&[
+                record(Fate::Used),
+                record(Fate::Expired),
+                record(Fate::NotJudged(String::new()))
+            ]),
+            None
+        );
+        let one = record(Fate::Unused);
+        assert_eq!(
+            said(std::slice::from_ref(&one)).as_deref(),
+            Some("1 covers nothing that was found")
+        );
+        assert_eq!(said(&[one.clone(), one]).as_deref(), Some("2 cover nothing that was found"));
+    }
 
     #[test]
     fn what_the_scanned_files_excuse_is_said_by_scanner() {

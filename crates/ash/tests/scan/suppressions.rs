@@ -75,6 +75,8 @@ fn a_scan_tells_unused_suppressions_and_lint_comments_them_out() {
         ),
         "{stderr}"
     );
+    let stdout = String::from_utf8_lossy(&scan.stdout);
+    assert!(stdout.contains("suppressions of the configuration: 1 covers nothing that was found; reports/ash.unused-suppressions.md has them"), "{stdout}");
     let reports = lab.path("source/.ash/ash_output/reports");
     let report: Value =
         serde_json::from_slice(&fs::read(reports.join("ash.unused-suppressions.json")).unwrap())
