@@ -1,6 +1,9 @@
 //! The output directory: checked and emptied before a scan, filled after it, never through a link the scanned tree planted.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::{File, TryLockError},
+    path::{Path, PathBuf},
+};
 
 use ash_intake::ScanSet;
 use ash_model::{path::RelPath, report::ScanReport};
@@ -30,6 +33,11 @@ pub enum PublishError {
     /// Refused before anything was written.
     #[error("the output directory is refused: {0}; give another one with `--output-dir`")]
     Refused(String),
+    /// Another scan writes there now.
+    #[error(
+        "another scan{0} is using the output directory `{1}`; wait until it has ended, or give another one with `--output-dir`"
+    )]
+    Busy(String, String),
     /// The system says no.
     #[error("cannot write `{path}`: {reason}")]
     Write {
@@ -52,8 +60,9 @@ impl PublishError {
 /// Written into every output directory: what lies beside it is ash's to remove.
 const MARKER: &str = ".ash-output";
 
-/// Checks the output directory, makes it, and removes what an earlier scan left in it. Returns its absolute path.
-pub(crate) fn prepare(request: &Request) -> Result<PathBuf, PublishError> {
+/// Checks the output directory, makes it, and removes what an earlier scan left in it. Returns its absolute path, and what keeps other scans out
+/// of it.
+pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishError> {
     let output = request.output.clone();
     let linked = ash_sandbox::refuse_output(&request.source, &output).err();
     // Without a sandbox the output goes where the operator sends it, through links too. Nobody sent it to the default place: there a
@@ -64,6 +73,7 @@ pub(crate) fn prepare(request: &Request) -> Result<PathBuf, PublishError> {
         return Err(PublishError::Refused(refused.to_string()));
     }
     std::fs::create_dir_all(&output).map_err(|error| PublishError::write(&output, &error))?;
+    let claim = Claim::of(&output)?;
     let directory = ResultsDir::open_operators(&output)
         .map_err(|error| PublishError::write(&output, &error))?;
     let is_ours = request.output_is_default
@@ -91,7 +101,47 @@ pub(crate) fn prepare(request: &Request) -> Result<PathBuf, PublishError> {
             .write_file(&relative(&output, ".gitignore")?, b"*\n")
             .map_err(|error| PublishError::write(&output.join(".gitignore"), &error))?;
     }
-    Ok(output)
+    Ok((output, claim))
+}
+
+/// A scan's claim on its output directory: a lock on the directory itself, which leaves no file behind, and which the system releases however the
+/// scan ends.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// Where the system has no locks on directories there is none.
+    _locked: Option<File>,
+}
+
+impl Claim {
+    fn of(output: &Path) -> Result<Self, PublishError> {
+        let Ok(directory) = File::open(output) else { return Ok(Self { _locked: None }) };
+        match directory.try_lock() {
+            Ok(()) => Ok(Self { _locked: Some(directory) }),
+            Err(TryLockError::WouldBlock) => Err(PublishError::Busy(
+                holder(&directory).map(|pid| format!(" (process {pid})")).unwrap_or_default(),
+                ash_model::path::printable(output.as_os_str()),
+            )),
+            // Not every network file system can lock.
+            Err(TryLockError::Error(_)) => Ok(Self { _locked: None }),
+        }
+    }
+}
+
+/// Who holds the lock, as far as the system tells.
+#[cfg(target_os = "linux")]
+fn holder(locked: &File) -> Option<u32> {
+    let inode = std::os::unix::fs::MetadataExt::ino(&locked.metadata().ok()?);
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| *word != "FLOCK").skip(3);
+        let (pid, file) = (words.next()?, words.next()?);
+        (file.rsplit(':').next()?.parse() == Ok(inode)).then(|| pid.parse().ok())?
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_: &File) -> Option<u32> {
+    None
 }
 
 fn relative(output: &Path, name: &str) -> Result<RelPath, PublishError> {

@@ -123,7 +123,7 @@ pub fn scan(
         return Err(ScanError::Source(printable(request.source.as_os_str()), error.to_string()));
     }
     let (selected, unknown) = select(&request.selection, &request.settings)?;
-    let output = publish::prepare(request)?;
+    let (output, _claim) = publish::prepare(request)?;
 
     let mut notices = request.notices.clone();
     notices.extend(unknown.iter().map(|name| unknown_scanner(name)));

@@ -106,3 +106,31 @@ fn a_command_whose_time_is_up_before_it_starts_is_ended_at_once() {
         assert_eq!(finish(child, Duration::from_secs(30)).status.code(), Some(124), "{sandbox}");
     }
 }
+
+#[test]
+fn a_second_scan_into_the_same_directory_is_refused_and_the_first_one_is_whole() {
+    let lab = Lab::new();
+    let script = crate::lab::bandit_script(&lab.path("source").display().to_string());
+    let wait = format!(
+        "touch {}\nwhile [ ! -e {} ]; do sleep 0.05; done\n",
+        lab.path("started").display(),
+        lab.path("go").display()
+    );
+    lab.tool("bandit", &(wait + &script));
+    let mut first = lab.ash(&["scan", "--scanners", "bandit", "--offline"]);
+    first.arg("--output-dir").arg(lab.path("out"));
+    let first = first.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = first.id();
+    eventually("the first one runs", Duration::from_secs(30), || lab.path("started").exists());
+    let second = lab.scan(&["--scanners", "bandit", "--offline"]);
+    assert_eq!(second.code, Some(1), "{}", second.stderr);
+    for part in ["another scan", &format!("(process {pid})"), "--output-dir"] {
+        assert!(second.stderr.contains(part), "{part}: {}", second.stderr);
+    }
+    std::fs::write(lab.path("go"), "").unwrap();
+    let first =
+        crate::lab::read(crate::lab::finish(first, Duration::from_secs(60)), lab.path("out"));
+    assert_eq!((first.code, first.status("bandit")), (Some(2), "FAILED"), "{}", first.stderr);
+    assert_eq!(first.findings().len(), 1);
+    assert_eq!(lab.scan(&["--scanners", "bandit", "--offline"]).code, Some(2), "now it is free");
+}
