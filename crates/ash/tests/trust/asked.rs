@@ -7,7 +7,7 @@ use std::{
 };
 
 use ash_testkit::trust::{
-    Expect, Lab, Outcome, Row, SCANNERS, explains_itself, is_setting, is_without_effect,
+    Expect, Lab, ON_REQUEST, Outcome, Row, SCANNERS, explains_itself, is_setting, is_without_effect,
 };
 use libtest_mimic::{Completion, Failed};
 use serde_json::Value;
@@ -156,7 +156,9 @@ impl<'a> Found<'a> {
             let text = |field: &str| notice[field].as_str();
             let key = text("key").unwrap_or_default();
             let reason = text("reason").unwrap_or_default();
-            if is_setting(key) && !is_without_effect(key, reason) {
+            // That a need was withheld is said of the scanner: no file has set anything.
+            let withheld = text("file").is_none() && answer["scanner"] == ON_REQUEST;
+            if is_setting(key) && !is_without_effect(key, reason) && !withheld {
                 let file = text("file").map(|file| as_seen_here(lab, row, file));
                 explains_itself(key, file.as_deref(), reason, text("hint"))?;
                 dropped.push(key);
