@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     checkout::Tree,
-    environment::{self, Lookup},
+    environment::{self, Lookup, SubstituteError},
     error::Mistake,
     formats::{self, Format},
     patch, read,
@@ -13,6 +13,10 @@ use crate::{
 
 const DEPTH: usize = 10;
 const FILES: usize = 50;
+/// Bytes that the variables of one file may stand for.
+const ROOM: usize = 512 * 1024;
+/// Values in all files of one load together. One file cannot hold so many; fifty that are full of aliases can.
+const VALUES: usize = 200_000;
 
 /// A configuration as its files say it, before overrides.
 #[derive(Debug, Clone)]
@@ -49,6 +53,9 @@ pub(crate) struct Loader<'a> {
 struct Chain {
     above: Vec<PathBuf>,
     files: Vec<PathBuf>,
+    /// Bytes and values of all of them.
+    bytes: u64,
+    values: usize,
     /// Where bases may lie besides the scanned tree: the directory of an operator's own file.
     own_directory: Option<PathBuf>,
 }
@@ -62,7 +69,8 @@ impl Loader<'_> {
         } else {
             path.canonicalize().ok().and_then(|real| real.parent().map(Path::to_owned))
         };
-        let mut chain = Chain { above: Vec::new(), files: Vec::new(), own_directory };
+        let mut chain =
+            Chain { above: Vec::new(), files: Vec::new(), bytes: 0, values: 0, own_directory };
         let node = self.load_into(&path, &mut chain)?;
         Ok(Document { node, files: chain.files })
     }
@@ -78,6 +86,14 @@ impl Loader<'_> {
                 mistake
             }
         })?;
+        chain.bytes += text.len() as u64;
+        if chain.bytes > read::LIMIT {
+            let limit = read::LIMIT / 1024 / 1024;
+            return Err(Mistake::in_file(
+                &name,
+                format!("the configuration and its bases are longer than {limit} MiB together"),
+            ));
+        }
         let source = self.sources.add(name.clone(), Some(path.to_owned()), text.clone());
         // A file of the tree that is really a link out of it is read, but nothing of it is ever shown: it may be a secret.
         if self.leaves_the_tree(path) {
@@ -89,6 +105,13 @@ impl Loader<'_> {
         })?;
         let mut node = parsed
             .ok_or_else(|| Mistake::in_file(&name, "the file has no `[tool.ash]` section"))?;
+        chain.values += node.count();
+        if chain.values > VALUES {
+            return Err(Mistake::in_file(
+                &name,
+                "the configuration and its bases hold too many values together",
+            ));
+        }
         if node.is_null() {
             node.kind = Kind::Map(Vec::new());
         }
@@ -128,20 +151,28 @@ impl Loader<'_> {
     }
 
     fn substitute(&self, node: &mut Node) -> Result<(), Mistake> {
-        let at = node.at;
-        let mut missing = None;
+        let name = self.sources.name(node.at);
+        let mut room = ROOM;
+        let mut wrong = None;
         node.for_each_text(&mut |text| {
-            if let Err(name) = environment::substitute(text, self.lookup) {
-                missing.get_or_insert(name);
+            if wrong.is_none() {
+                wrong = environment::substitute(text, &mut room, self.lookup).err();
             }
         });
-        missing.map_or(Ok(()), |name| {
-            let mistake = Mistake::in_file(
-                &self.sources.name(at),
-                format!("the variable `{name}` is not set"),
-            );
-            Err(mistake.hint(format!("set it, or write a default: `${{{name}:default}}`")))
-        })
+        match wrong {
+            None => Ok(()),
+            Some(SubstituteError::NotSet(variable)) => {
+                Err(Mistake::in_file(&name, format!("the variable `{variable}` is not set"))
+                    .hint(format!("set it, or write a default: `${{{variable}:default}}`")))
+            }
+            Some(SubstituteError::TooLong) => {
+                let limit = ROOM / 1024;
+                Err(Mistake::in_file(
+                    &name,
+                    format!("its variables stand for more than {limit} KiB"),
+                ))
+            }
+        }
     }
 
     /// Bases in list order, then the file, then its patch.

@@ -8,9 +8,22 @@ use std::{
 /// How the environment is asked.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
+/// Why a text cannot be filled in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SubstituteError {
+    /// This variable is neither set nor given a default.
+    NotSet(String),
+    /// The values of variables take more than there is room for: a repository can name a long one a hundred thousand times.
+    TooLong,
+}
+
 /// Replaces `${NAME:default}` for `ASH_*` and the three AWS names; any other `${…}` stays as written, because a scanned repository must
-/// not be able to read the environment. Returns the name of a variable that is neither set nor given a default.
-pub(crate) fn substitute(text: &mut String, lookup: Lookup<'_>) -> Result<(), String> {
+/// not be able to read the environment. Takes what it writes from `room`, in bytes.
+pub(crate) fn substitute(
+    text: &mut String,
+    room: &mut usize,
+    lookup: Lookup<'_>,
+) -> Result<(), SubstituteError> {
     let mut out = String::new();
     let mut rest = text.as_str();
     while let Some(start) = rest.find("${") {
@@ -23,7 +36,10 @@ pub(crate) fn substitute(text: &mut String, lookup: Lookup<'_>) -> Result<(), St
         };
         if allowed(name) {
             let set = lookup(name).map(|value| value.to_string_lossy().into_owned());
-            out.push_str(&set.or(default.map(str::to_owned)).ok_or(name)?);
+            let value = set.or(default.map(str::to_owned));
+            let value = value.ok_or_else(|| SubstituteError::NotSet(name.to_owned()))?;
+            *room = room.checked_sub(value.len()).ok_or(SubstituteError::TooLong)?;
+            out.push_str(&value);
         } else {
             out.push_str(&after[..=end]);
         }
@@ -126,17 +142,14 @@ mod tests {
             ("${SECRET}", Ok("${SECRET}")),
             ("${ASH_API_TOKEN}", Ok("${ASH_API_TOKEN}")),
             ("${AWS_REGION:eu}", Ok("eu")),
-            ("${ASH_Y}", Err("ASH_Y")),
+            ("${ASH_Y}", Err(SubstituteError::NotSet("ASH_Y".to_owned()))),
+            ("${ASH_Y:123456789012345678901234567890123}", Err(SubstituteError::TooLong)),
             ("${ASH_X", Ok("${ASH_X")),
             ("$ASH_X $", Ok("$ASH_X $")),
         ] {
             let mut value = text.to_owned();
-            let result = substitute(&mut value, &lookup);
-            assert_eq!(
-                result.as_ref().map(|()| value.as_str()).map_err(String::as_str),
-                expected,
-                "{text}"
-            );
+            let result = substitute(&mut value, &mut 32, &lookup);
+            assert_eq!(result.map(|()| value.as_str()), expected, "{text}");
         }
     }
 

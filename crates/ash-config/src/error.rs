@@ -9,6 +9,8 @@ use crate::tree::{At, Sources};
 
 /// Messages shown at most: a hostile file can hold more mistakes than anybody wants to read.
 const SHOWN: usize = 50;
+/// Characters of a message.
+const LONGEST: usize = 4_000;
 /// Characters of a source line shown on either side of a mistake.
 const WINDOW: usize = 100;
 
@@ -167,8 +169,12 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, known)| known)
 }
 
-fn safe(text: &str) -> String {
-    printable(OsStr::new(text))
+/// A text for people: printable, and no longer than anybody reads. A key of a file can be megabytes long.
+pub(crate) fn safe(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => printable(OsStr::new(&text[..end])) + "…",
+        None => printable(OsStr::new(text)),
+    }
 }
 
 /// Line, column and the printable neighbourhood of a place.

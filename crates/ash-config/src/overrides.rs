@@ -10,6 +10,9 @@ use crate::{
 /// The name overrides go by in messages.
 pub(crate) const NAME: &str = "--config-overrides";
 
+/// Keys in one path: no setting lies deeper, and every one of them is a section to walk.
+const DEPTH: usize = 32;
+
 /// One override, read but not applied.
 #[derive(Debug, Clone)]
 pub(crate) struct Override {
@@ -32,6 +35,10 @@ pub(crate) fn parse(text: &str, sources: &mut Sources) -> Result<Override, Mista
         None => (&text[..equals], false),
     };
     let keys = keys(path, source);
+    if keys.len() > DEPTH {
+        let message = format!("a key path goes more than {DEPTH} keys deep");
+        return Err(Mistake::at(sources, at, message));
+    }
     if keys.iter().any(|(key, _)| key.is_empty()) {
         return Err(Mistake::at(sources, at, format!("`{path}` is not a key path"))
             .hint("write keys joined by dots, such as `sandbox.mode=auto`"));
@@ -219,6 +226,7 @@ mod tests {
             ("{}", "a..b=1"),
             ("{}", "extends=x.yaml"),
             ("{}", "patch+={op: add}"),
+            ("{}", &format!("{}=1", ["a"; 33].join("."))),
             ("a: 1", "a.b=1"),
             ("a: x", "a+=1"),
             ("{}", "a=[1"),

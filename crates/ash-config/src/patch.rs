@@ -5,6 +5,11 @@ use crate::{
     tree::{self, Entry, Kind, Node, Sources},
 };
 
+/// A step in front of a long list moves all of it, so there are not many.
+const STEPS: usize = 1_000;
+/// Keys in one path: steps that each go deeper must not make a tree nobody can walk.
+const DEPTH: usize = 32;
+
 const OPERATIONS: [&str; 4] = ["add", "remove", "replace", "test"];
 
 /// Applies every step of a `patch` list in order; stops at the first that does not apply.
@@ -19,6 +24,10 @@ pub(crate) fn apply(document: &mut Node, patch: &Node, sources: &Sources) -> Res
             format!("`patch` must be a list of steps, not {}", patch.kind_name()),
         ));
     };
+    if steps.len() > STEPS {
+        let message = format!("`patch` has more than {STEPS} steps");
+        return Err(Mistake::at(sources, patch.at, message));
+    }
     steps.iter().try_for_each(|step| apply_step(document, step, sources))
 }
 
@@ -34,6 +43,9 @@ fn apply_step(document: &mut Node, step: &Node, sources: &Sources) -> Result<(),
     let keys = pointer(path).ok_or_else(|| {
         mistake(format!("`{path}` is not a JSON pointer")).hint("start it with `/`")
     })?;
+    if keys.len() > DEPTH {
+        return Err(mistake(format!("a path of `patch` goes more than {DEPTH} keys deep")));
+    }
     let absent = || mistake(format!("`{path}` is not there, so `{operation}` cannot apply"));
     match operation {
         "test" => {
@@ -163,6 +175,8 @@ mod tests {
             "[{op: add, path: /l/01, value: 1}]",
             "{op: add}",
             "[x]",
+            &format!("[{}]", "{op: test, path: /a, value: 1}, ".repeat(1_001)),
+            &format!("[{{op: add, path: {}, value: 1}}]", "/a".repeat(33)),
         ] {
             assert!(patched("a: 1\nl: [1, 2]\n", patch).is_err(), "{patch}");
         }

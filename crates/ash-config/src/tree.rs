@@ -113,6 +113,16 @@ impl Node {
         }
     }
 
+    /// How many values this is, itself included.
+    pub(crate) fn count(&self) -> usize {
+        let below: usize = match &self.kind {
+            Kind::List(items) => items.iter().map(Self::count).sum(),
+            Kind::Map(entries) => entries.iter().map(|entry| entry.value.count()).sum(),
+            _ => 0,
+        };
+        below + 1
+    }
+
     /// Every text in this value, at any depth.
     pub(crate) fn for_each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         match &mut self.kind {

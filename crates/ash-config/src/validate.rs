@@ -3,7 +3,7 @@
 use ash_model::notice::Notice;
 
 use crate::{
-    error::{Mistake, nearest},
+    error::{Mistake, nearest, safe},
     schema::{self, Field, Names, Shape},
     tree::{At, Entry, Kind, Node, Sources, same_key},
     values::{is_release_tag, is_specifier},
@@ -315,7 +315,6 @@ impl Checker<'_> {
         if self.notices.len() < KEPT {
             let file = self.file(at);
             // Keys and names are the file's own words.
-            let safe = |text: &str| ash_model::path::printable(std::ffi::OsStr::new(text));
             let hint = notice.hint.as_deref().map(safe);
             self.notices.push(Notice {
                 key: safe(&notice.key),

@@ -38,6 +38,8 @@ pub(crate) fn parse(text: &str, source: usize) -> Result<Node, SyntaxError> {
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         strict_booleans: true,
+        // Nobody asks for them here, and the parser refuses more than 32 lines of them in a row.
+        emit_comments: false,
         leading_zero_numbers_as_strings: true,
         underscored_numbers_as_strings: true,
         angle_conversions: false,
@@ -235,6 +237,18 @@ mod tests {
         assert_eq!(&text[entry.key_at.start..entry.key_at.end], "mode");
         assert_eq!(&text[entry.value.at.start..entry.value.at.end], "bwrap");
         assert_eq!(entry.value.at.source, 3);
+    }
+
+    #[test]
+    fn a_long_comment_is_no_mistake() {
+        let comment = "# a word on this\n".repeat(5_000);
+        for text in [
+            format!("{comment}a: 1\n{comment}"),
+            format!("a:\n{comment}  1\n"),
+            format!("a: [1,\n{comment}]\n"),
+        ] {
+            assert_eq!(parse(&text, 0).unwrap().entries().len(), 1);
+        }
     }
 
     #[test]

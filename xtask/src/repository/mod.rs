@@ -5,3 +5,4 @@ mod coverage;
 mod dependencies;
 mod fences;
 mod files;
+mod fuzz;
