@@ -224,10 +224,13 @@ fn many_bases_are_no_larger_than_one_file() {
     }
 }
 
+/// Puts something that is no regular file where a configuration is looked for.
+type Make<'a> = &'a dyn Fn(&Lab, &str);
+
 #[test]
 fn what_is_no_regular_file_is_refused_by_every_command() {
     let long = 100 * 1024 * 1024;
-    let make: [(&str, &str, &dyn Fn(&Lab, &str)); 9] = [
+    let make: [(&str, &str, Make<'_>); 9] = [
         ("a fifo", "is not a regular file", &|lab, name| lab.fifo(name)),
         ("a directory", "is not a regular file", &|lab, name| {
             fs::create_dir(lab.path(name)).unwrap();
