@@ -2,7 +2,7 @@
 
 use ash_config::Settings;
 use ash_intake::ScanSet;
-use ash_model::{notice::Notice, severity::Threshold};
+use ash_model::{notice::Notice, path::printable, severity::Threshold};
 
 /// The tree's own configuration, where it makes the scan more lenient.
 pub(crate) fn by_config(settings: &Settings) -> Option<Notice> {
@@ -58,15 +58,26 @@ pub(crate) fn by_config(settings: &Settings) -> Option<Notice> {
     })
 }
 
+/// How many of the tree's ignore files are named, those that hide most first.
+const NAMED: usize = 5;
+
 /// The tree's ignore files, where they hide anything.
 pub(crate) fn by_ignore_files(set: &ScanSet) -> Option<Notice> {
-    (set.left_out > 0 && !set.ignore_files.is_empty()).then(|| {
-        let files: Vec<String> = set.ignore_files.iter().take(3).map(|(path, _)| format!("`{path}`")).collect();
-        let more = if set.ignore_files.len() > 3 { format!(" and {} more", set.ignore_files.len() - 3) } else { String::new() };
+    let mut files: Vec<_> = set.left_out.iter().collect();
+    files.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    let all: u64 = set.left_out.values().sum();
+    let each = files
+        .iter()
+        .take(NAMED)
+        .map(|(path, count)| format!("{count} by `{}`", printable(path.as_os_str())));
+    let mut each = each.collect::<Vec<_>>().join(", ");
+    if files.len() > NAMED {
+        let rest: u64 = files[NAMED..].iter().map(|(_, count)| **count).sum();
+        each += &format!(", {rest} by {} more", files.len() - NAMED);
+    }
+    (all > 0).then(|| {
         let reason = format!(
-            "{} files or directories are left out of the scan set by ignore files of the scanned tree ({}{more})",
-            set.left_out,
-            files.join(", ")
+            "{all} files or directories are left out of the scan set by ignore files of the scanned tree ({each})"
         );
         Notice::new("scan set", reason).hint("ash-ignore-report.txt has the rules")
     })
@@ -75,7 +86,6 @@ pub(crate) fn by_ignore_files(set: &ScanSet) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use ash_config::IgnorePath;
-    use ash_model::path::RelPath;
 
     use super::*;
 
@@ -102,13 +112,13 @@ mod tests {
     }
 
     #[test]
-    fn what_ignore_files_hide_is_counted() {
-        let set = ScanSet {
-            left_out: 2,
-            ignore_files: vec![(RelPath::new(".gitignore").unwrap(), "*.py".into())],
-            ..ScanSet::default()
-        };
-        assert!(by_ignore_files(&set).unwrap().reason.starts_with("2 files or directories"));
+    fn what_each_ignore_file_hides_is_counted() {
+        let left_out = (0..7u64).map(|n| (format!("d{n}/.gitignore").into(), n + 1)).collect();
+        let set = ScanSet { left_out, ..ScanSet::default() };
+        let reason = by_ignore_files(&set).unwrap().reason;
+        for part in ["28 files or directories", "(7 by `d6/.gitignore`, 6 by", ", 3 by 2 more)"] {
+            assert!(reason.contains(part), "{reason}");
+        }
         assert_eq!(by_ignore_files(&ScanSet::default()), None);
     }
 }

@@ -24,6 +24,8 @@ const VENDORED: [&str; 3] = [".venv", "venv", "node_modules"];
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     above: Option<Arc<Rules>>,
+    /// The directory whose own rules these are.
+    directory: PathBuf,
     /// In the order of [`IGNORE_FILES`].
     own: [Option<Gitignore>; 3],
 }
@@ -42,25 +44,22 @@ impl Rules {
         if own.iter().all(Option::is_none) {
             return Arc::clone(above);
         }
-        Arc::new(Self { above: Some(Arc::clone(above)), own })
+        Arc::new(Self { above: Some(Arc::clone(above)), directory: directory.to_owned(), own })
     }
 
-    /// Whether a path (relative to the scanned directory) is ignored.
-    pub(crate) fn ignore(&self, path: &Path, is_dir: bool) -> bool {
-        (0..IGNORE_FILES.len())
-            .rev()
-            .find_map(|index| self.verdict(index, path, is_dir))
-            .unwrap_or(false)
+    /// The ignore file that leaves a path out, if one does. Paths are relative to the scanned directory.
+    pub(crate) fn ignored_by(&self, path: &Path, is_dir: bool) -> Option<PathBuf> {
+        (0..IGNORE_FILES.len()).rev().find_map(|index| self.verdict(index, path, is_dir))?
     }
 
-    fn verdict(&self, index: usize, path: &Path, is_dir: bool) -> Option<bool> {
+    fn verdict(&self, index: usize, path: &Path, is_dir: bool) -> Option<Option<PathBuf>> {
         let mut rules = Some(self);
         while let Some(current) = rules {
             let found =
                 current.own[index].as_ref().map_or(Match::None, |own| own.matched(path, is_dir));
             match found {
-                Match::Ignore(_) => return Some(true),
-                Match::Whitelist(_) => return Some(false),
+                Match::Ignore(_) => return Some(Some(current.directory.join(IGNORE_FILES[index]))),
+                Match::Whitelist(_) => return Some(None),
                 Match::None => rules = current.above.as_deref(),
             }
         }

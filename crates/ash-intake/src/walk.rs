@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    collections::BTreeMap,
     ffi::OsString,
     fs::{self, File, FileType},
     io,
@@ -45,8 +46,8 @@ pub struct ScanSet {
     pub notices: Vec<Notice>,
     /// Ignore files that were, with their text; at most 4 MiB of it.
     pub ignore_files: Vec<(RelPath, String)>,
-    /// Files and directories (not what is in those) that ignore files of the tree or the operator's patterns left out.
-    pub left_out: u64,
+    /// How many files and directories (not what is in those) each ignore file of the tree left out.
+    pub left_out: BTreeMap<PathBuf, u64>,
 }
 
 /// Text of ignore files kept for the report by each worker.
@@ -100,7 +101,9 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
         set.unread.extend(part.unread);
         set.notices.extend(part.notices);
         set.ignore_files.extend(part.ignore_files);
-        set.left_out += part.left_out;
+        for (path, count) in part.left_out {
+            *set.left_out.entry(path).or_default() += count;
+        }
     }
     set.files.sort_unstable_by(in_order);
     set.unread.sort_unstable();
@@ -207,9 +210,12 @@ impl Shared<'_> {
                 Decision::Skip => false,
                 Decision::Keep => true,
                 Decision::Ask => {
-                    let ignored = rules.ignore(&path, kind.is_dir());
-                    set.left_out += u64::from(ignored && (kind.is_dir() || kind.is_file()));
-                    !ignored
+                    let by = rules.ignored_by(&path, kind.is_dir());
+                    let is_kept = by.is_none();
+                    if let Some(by) = by.filter(|_| kind.is_dir() || kind.is_file()) {
+                        *set.left_out.entry(by).or_default() += 1;
+                    }
+                    is_kept
                 }
             };
             if !keep {
@@ -385,6 +391,22 @@ mod tests {
             ("a.py", ""),
         ]);
         assert_eq!(lab.found(), [".env", ".github/workflows/ci.yml", "a.py"]);
+    }
+
+    #[test]
+    fn each_ignore_file_answers_for_what_it_hides() {
+        let lab = Lab::new(&[
+            (".gitignore", "*.py\n/sub/kept\n"),
+            ("sub/.ignore", "*.txt\n!kept.txt\n"),
+            ("a.py", ""),
+            ("sub/b.py", ""),
+            ("sub/c.txt", ""),
+            ("sub/kept.txt", ""),
+            ("sub/kept/d", ""),
+        ]);
+        let expected =
+            BTreeMap::from([(PathBuf::from(".gitignore"), 3), (PathBuf::from("sub/.ignore"), 1)]);
+        assert_eq!(lab.walk().left_out, expected);
     }
 
     #[test]

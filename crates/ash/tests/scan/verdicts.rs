@@ -134,4 +134,6 @@ fn what_the_tree_takes_out_of_the_scan_is_said() {
         "{}",
         scanned.stdout
     );
+    let told = scanned.results["notices"].to_string();
+    assert!(told.contains("1 by `.gitignore`"), "{told}");
 }
