@@ -135,7 +135,7 @@ impl Run {
             stdout,
             stderr,
             began: Instant::now(),
-            deadline: self.timeout,
+            deadline: self.timeout * patience(),
             peak_kib: 0,
         }
     }
@@ -144,6 +144,12 @@ impl Run {
     pub fn finish(&self) -> Outcome {
         self.start().finish()
     }
+}
+
+/// How many times longer than usual everything may take: `ASH_TEST_PATIENCE`, for machines that emulate their processor.
+fn patience() -> u32 {
+    let wanted = std::env::var("ASH_TEST_PATIENCE").ok().and_then(|text| text.parse().ok());
+    wanted.unwrap_or(1).max(1)
 }
 
 /// A program that runs. Dropping it kills its process group.

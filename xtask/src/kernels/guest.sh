@@ -63,7 +63,7 @@ program() {
   shift 2
   eval "file=\$TEST_$name"
   rm -f "/tmp/log-$who"
-  as "$who" env ASH_REQUIRE_BACKENDS="$required" ASH_HOSTILE_LOG="/tmp/log-$who" timeout --kill-after=30 3000 "$file" "$@" 2>&1
+  as "$who" env ASH_REQUIRE_BACKENDS="$required" ASH_TEST_PATIENCE=6 ASH_HOSTILE_LOG="/tmp/log-$who" timeout --kill-after=30 3000 "$file" "$@" 2>&1
   code=$?
   [ ! -f "/tmp/log-$who" ] || sed 's/^/@attack /' "/tmp/log-$who"
   return $code
