@@ -7,7 +7,7 @@ use super::{
 
 const NO_DATABASES: &str = "no scanner of this version reads a content database";
 const NO_MCP: &str = "this version has no MCP server";
-const NO_WORKSPACES: &str = "this version has no workspace mode";
+const NO_WORKSPACES: &str = "this version scans no workspaces";
 
 /// The whole configuration.
 pub(crate) const ROOT: &[Field] = &[
