@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::{
     schema::{self, Field, Shape},
     settings::{
-        IgnorePath, PackageRule, PluginModule, ReporterSettings, SandboxSettings, ScannerSettings,
-        Settings, Staleness, StalenessOverride, SuppressionRule,
+        IgnorePath, PackageRule, ReporterSettings, SandboxSettings, ScannerSettings, Settings,
+        Staleness, StalenessOverride, SuppressionRule,
     },
     tree::{Entry, Kind, Node, normal, same_key},
     validate::{as_bool, as_int, as_number},
@@ -65,7 +65,6 @@ pub(crate) fn settings(document: &Node, context: Context<'_>) -> Settings {
             document.get("content_db_staleness_overrides"),
             staleness_override,
         ),
-        plugin_modules: plugin_modules(document, operators, context.in_tree),
         external_reports: texts(document.get("external_reports_to_include")),
         max_parallel_projects: document
             .at_path(&["workspace", "max_parallel_projects"])
@@ -185,14 +184,6 @@ fn staleness_override(node: &Node) -> StalenessOverride {
         expiration: text(node, "expiration").unwrap_or_default(),
         reason: text(node, "reason").unwrap_or_default(),
     }
-}
-
-fn plugin_modules(document: &Node, operators: &Node, in_tree: bool) -> Vec<PluginModule> {
-    let trusted = texts(operators.get("ash_plugin_modules"));
-    let named = texts(document.get("ash_plugin_modules")).into_iter();
-    named
-        .map(|name| PluginModule { only_in_tree: in_tree && !trusted.contains(&name), name })
-        .collect()
 }
 
 /// The configuration in force as data: canonical keys, defaults filled in, the sandbox after the trust rules.

@@ -35,6 +35,6 @@ pub use keys::{Key, keys, reporters};
 pub use load::{Loaded, Request, load};
 pub use matching::{Matcher, days_left};
 pub use settings::{
-    IgnorePath, NetworkPolicy, PackageRule, PluginModule, ReporterSettings, SandboxSettings,
-    ScannerSettings, Settings, Staleness, StalenessOverride, SuppressionRule,
+    IgnorePath, NetworkPolicy, PackageRule, ReporterSettings, SandboxSettings, ScannerSettings,
+    Settings, Staleness, StalenessOverride, SuppressionRule,
 };

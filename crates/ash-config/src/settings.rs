@@ -38,8 +38,6 @@ pub struct Settings {
     pub staleness_overrides: Vec<StalenessOverride>,
     /// Per-converter settings by converter name.
     pub converters: BTreeMap<String, ReporterSettings>,
-    /// `ash_plugin_modules`.
-    pub plugin_modules: Vec<PluginModule>,
     /// `external_reports_to_include`, as written.
     pub external_reports: Vec<String>,
     /// `workspace.max_parallel_projects`.
@@ -69,7 +67,6 @@ impl Default for Settings {
             staleness_is_in_tree: false,
             staleness_overrides: Vec::new(),
             converters: BTreeMap::new(),
-            plugin_modules: Vec::new(),
             external_reports: Vec::new(),
             max_parallel_projects: None,
             project_timeout: None,
@@ -122,15 +119,6 @@ pub struct StalenessOverride {
     pub expiration: String,
     /// Why.
     pub reason: String,
-}
-
-/// One entry of `ash_plugin_modules`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PluginModule {
-    /// The module's dotted name.
-    pub name: String,
-    /// Only a file of the scanned tree names it: it may then be loaded only from outside the tree.
-    pub only_in_tree: bool,
 }
 
 /// `scanners.<name>`.

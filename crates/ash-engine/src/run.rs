@@ -23,7 +23,7 @@ use ash_sandbox::{Cancel, Confinement, Launcher, ResultsDir};
 use ash_scanners::{Install, Interpreted, Plan, Scanner, Site, Tool};
 use serde_json::{Map, Value};
 
-use crate::{scan::Request, tools::Located};
+use crate::{scan::Request, select, tools::Located};
 
 /// How long a scanner's calls may take together when nobody says.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -86,14 +86,8 @@ struct Run<'a> {
 pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &dyn Fn()) -> Part {
     let settings =
         shared.request.settings.scanners.get(scanner.id().as_str()).cloned().unwrap_or_default();
-    if let Some(other) = settings.renamed {
-        // Grants go by a scanner's own name: under another one it would be judged by the wrong rules.
+    if let Some(reason) = select::renamed(scanner.id().as_str(), &settings) {
         let mut report = blank(scanner.id(), shared.request, settings.threshold);
-        let reason = format!(
-            "the configuration renames `{}` to `{other}`; grants follow a scanner's own name, so it is not run; take `scanners.{}.name` out",
-            scanner.id(),
-            scanner.id()
-        );
         report.status = Status::Missing(Missing { reason, by_sandbox: true });
         return Part { report, findings: vec![], sbom: None, notices: vec![], excused: 0 };
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ash_config::Settings;
+use ash_config::{ScannerSettings, Settings};
+use ash_model::path::printable;
 use ash_scanners::{SCANNERS, Scanner};
 
 /// What the command line said about scanners, lower-cased, commas already split.
@@ -40,6 +41,17 @@ pub fn closest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<
         .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
         .min()
         .map(|(_, name)| name)
+}
+
+/// Why a scanner that the configuration gives another name does not run: grants follow a scanner's own name, and under another one it
+/// would be judged by the wrong rules.
+pub fn renamed(scanner: &str, settings: &ScannerSettings) -> Option<String> {
+    settings.renamed.as_ref().map(|other| {
+        format!(
+            "the configuration renames `{scanner}` to `{}`; grants follow a scanner's own name, so it is not run; take `scanners.{scanner}.name` out",
+            printable(other.as_ref())
+        )
+    })
 }
 
 /// A scanner and whether it runs.

@@ -7,6 +7,7 @@ use std::{
 
 use ash_engine::{
     scan::default_output,
+    select,
     tools::{Located, NotLocated},
 };
 use ash_model::{
@@ -96,6 +97,8 @@ pub(crate) fn explain(
     };
     let grants =
         Grants { network, offline, extra_read_paths: settings.sandbox.extra_read_paths.clone() };
+    let renamed =
+        settings.scanners.get(id.as_str()).and_then(|own| select::renamed(id.as_str(), own));
     let refused_output =
         if mode == ash_sandbox::Mode::Off { None } else { refuse_output(&source, &output).err() };
     let mut explained = Explained {
@@ -113,7 +116,7 @@ pub(crate) fn explain(
         command: vec![],
         profile: None,
         notices,
-        refusal: refused_output.map(|refused| refused.to_string()),
+        refusal: renamed.or(refused_output.map(|refused| refused.to_string())),
         config: used.map(|used| printable(used.as_os_str())),
         extra_read_paths: settings
             .sandbox
@@ -177,7 +180,7 @@ fn find(name: &str) -> Result<&'static dyn Scanner, CommandError> {
             "no scanner is named `{name}` (known: {})",
             known.join(", ")
         ));
-        match ash_engine::select::closest(&name, known.iter().map(String::as_str)) {
+        match select::closest(&name, known.iter().map(String::as_str)) {
             Some(guess) => error.hint(format!("did you mean `{guess}`?")),
             None => error,
         }

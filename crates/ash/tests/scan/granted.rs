@@ -136,6 +136,10 @@ fn a_scanner_under_another_scanners_name_is_missing_with_both_names_and_never_st
         let reason = scanned.reason("bandit");
         assert!(reason.contains("`bandit`") && reason.contains("`semgrep`"), "{reason}");
         assert!(!marker.join("source/bandit.json").exists(), "the tool was started");
+        let explain = ["sandbox", "explain", "bandit", "--json", "--sandbox", sandbox];
+        let said = lab.ash(&explain).output().unwrap().stdout;
+        let explained: serde_json::Value = serde_json::from_slice(&said).unwrap();
+        assert_eq!(explained["refusal"], reason, "{sandbox}");
         configure(&lab, "scanners: {bandit: {name: bandit}}\n");
         let control = lab.scan(&["--scanners", "bandit", "--sandbox", sandbox]);
         assert_eq!(control.status("bandit"), "FAILED", "{sandbox}: its own name changes nothing");
