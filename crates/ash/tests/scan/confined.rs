@@ -70,28 +70,28 @@ fn under_offline_no_scanner_has_a_network_whatever_it_declares() {
     }
 }
 
-/// A stand-in that tries, as a hijacked package would, to read a key, to write into the source and elsewhere, to install something for the next run, and to
-/// replace another tool. What worked is in `loot`, which only an unconfined process can write.
-fn hijacked(lab: &Lab) {
+/// What hostile code tries: to read a key, to write into the source and elsewhere, to install something for the next run, and to replace another tool. What
+/// worked is in `loot`, which only an unconfined process can write.
+fn hostile(lab: &Lab) -> String {
     let at = |path: &str| lab.path(path).display().to_string();
-    fs::create_dir_all(lab.path("home/.ssh")).unwrap();
+    for dir in ["home/.ssh", "home/.semgrep", "tools/other/bin", "home/.local/share/uv/tools"] {
+        fs::create_dir_all(lab.path(dir)).unwrap();
+    }
     fs::write(lab.path("home/.ssh/id_rsa"), "secret").unwrap();
-    fs::create_dir_all(lab.path("tools/other/bin")).unwrap();
-    fs::create_dir_all(lab.path("home/.local/share/uv/tools")).unwrap();
-    let script = format!(
+    format!(
         r#"try() {{ if "$@" 2>/dev/null; then echo "$*" >>{loot}; fi; }}
 try cp {home}/.ssh/id_rsa {loot}.key
 try touch {source}/planted.py
 try touch {home}/.profile
 try touch {tools}/other/bin/tool
 try touch {home}/.local/share/uv/tools/planted
-exit 1"#,
+exit 1
+"#,
         loot = at("loot"),
         home = at("home"),
         source = at("source"),
         tools = at("tools"),
-    );
-    lab.tool("bandit", &script);
+    )
 }
 
 const LOOT: [&str; 6] = [
@@ -103,20 +103,56 @@ const LOOT: [&str; 6] = [
     "home/.local/share/uv/tools/planted",
 ];
 
-#[test]
-fn a_hijacked_scanner_reads_no_key_and_changes_neither_source_nor_home_nor_tools() {
-    let lab = Lab::new();
-    hijacked(&lab);
+/// Scans with this tool unconfined, where the hostile code in it gets everything, and under each backend, where it runs and gets nothing.
+fn gets_nothing(lab: &Lab, tool: &str) {
     let found = || -> Vec<&str> {
         LOOT.into_iter().filter(|path| fs::remove_file(lab.path(path)).is_ok()).collect()
     };
-    lab.scan(&["--scanners", "bandit", "--offline"]);
-    assert_eq!(found(), LOOT, "without a sandbox it gets everything");
+    lab.scan(&["--scanners", tool, "--offline"]);
+    assert_eq!(found(), LOOT, "{tool}: without a sandbox it gets everything");
     for backend in BACKENDS {
-        let scanned = lab.scan(&["--scanners", "bandit", "--offline", "--sandbox", backend]);
-        assert_eq!(found(), [""; 0], "{backend}");
-        let evidence = &scanned.scanner("bandit")["sandbox"];
-        assert!(evidence["spawns"].as_u64() >= Some(1), "{backend}: it ran: {evidence}");
+        let scanned = lab.scan(&["--scanners", tool, "--offline", "--sandbox", backend]);
+        assert_eq!(found(), [""; 0], "{tool}, {backend}");
+        let evidence = &scanned.scanner(tool)["sandbox"];
+        assert!(evidence["spawns"].as_u64() >= Some(1), "{tool}, {backend}: it ran: {evidence}");
+        assert_eq!(scanned.scanner(tool)["exit_code"], 1, "{tool}, {backend}: to its end");
+    }
+}
+
+#[test]
+fn a_hijacked_scanner_reads_no_key_and_changes_neither_source_nor_home_nor_tools() {
+    let lab = Lab::new();
+    lab.tool("bandit", &hostile(&lab));
+    gets_nothing(&lab, "bandit");
+}
+
+#[test]
+fn a_rule_pack_that_runs_code_gets_no_further_than_a_hijacked_scanner() {
+    let lab = Lab::new();
+    let code = hostile(&lab);
+    // Outside the tree, in a cache that semgrep declares.
+    let pack = lab.path("home/.semgrep/pack");
+    fs::write(&pack, code).unwrap();
+    lab.tool("semgrep", &format!(". {}", pack.display()));
+    gets_nothing(&lab, "semgrep");
+}
+
+#[test]
+fn a_file_of_the_tree_that_its_scanner_runs_gets_no_further_either() {
+    for (tool, file) in [
+        ("bandit", ".bandit"),
+        ("semgrep", ".semgrep.yml"),
+        ("checkov", ".checkov.yaml"),
+        ("cfn-lint", ".cfnlintrc"),
+        ("zizmor", ".github/workflows/ci.yml"),
+    ] {
+        let lab = Lab::new();
+        tree(&lab);
+        let (code, content) = (hostile(&lab), lab.path("source").join(file));
+        fs::write(&content, code).unwrap();
+        // A parser with a hole, or a plugin system: it runs what it was to read.
+        lab.tool(tool, &format!(". {}", content.display()));
+        gets_nothing(&lab, tool);
     }
 }
 
