@@ -74,7 +74,7 @@ pub(crate) struct GetArgs {
 const UPDATE_EXAMPLES: &str = "\
 Examples:
   ash config update --set global_settings.severity_threshold=HIGH
-  ash config update --set sandbox.mode=auto --set 'ash_plugin_modules+=my_ash_plugins' --dry-run
+  ash config update --set sandbox.mode=auto --set 'sandbox.network_scanners+=semgrep' --dry-run
   ash config update ash.yaml --set 'scanners.bandit.options={\"scan_timeout\": 600}'
 
 Only YAML and JSON files that extend no others are changed.
