@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Bench,
-    clock::{Timed, median, medians, ratio},
+    clock::{Timed, measure, median, ratio},
     lab,
 };
 use crate::shell::Call;
@@ -84,7 +84,7 @@ fn bandit(bench: &mut Bench, tree: &Path) -> Result<()> {
         commands.last().context("bandit did not run; `ash dependencies install` first")?.clone();
     for (mode, bar) in [("landlock", "≤ 1.05"), ("bwrap", "≤ 1.08")] {
         if bench.has(mode) {
-            let times = medians(
+            let times = measure(
                 ROUNDS,
                 &[
                     Timed { make: &|| bare(&command), accepts: &[0, 1] },
@@ -93,9 +93,9 @@ fn bandit(bench: &mut Bench, tree: &Path) -> Result<()> {
             )?;
             let measured = format!(
                 "{} ({:.2} s over {:.2} s)",
-                ratio(times[1], times[0]),
-                times[1].as_secs_f64(),
-                times[0].as_secs_f64()
+                times[1].over(times[0]),
+                times[1].least.as_secs_f64(),
+                times[0].least.as_secs_f64()
             );
             bench.line(
                 format!("`ash scan --scanners bandit` under {mode} over bandit alone"),
