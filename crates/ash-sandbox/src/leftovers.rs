@@ -39,6 +39,8 @@ mod platform {
 
     /// Between its making and its being held, a directory looks like a leftover.
     const YOUNG: Duration = Duration::from_secs(60);
+    /// `ash sandbox run` named its results directory to somebody, who may still want to see that it is empty.
+    const RECENT: Duration = Duration::from_secs(3600);
     /// Somebody else's files may be very many, and looking at them must not hold up a scan.
     const MOST_ENTRIES: usize = 20_000;
     const DIRECTORY: OFlags =
@@ -63,7 +65,11 @@ mod platform {
                 continue;
             }
             // Held until it is gone, so that two of these do not meet in one directory.
-            let Ok(Some(_held)) = take_over(&directory, name) else { continue };
+            let Ok(Some(_held)) =
+                take_over(&directory, name, if is_private { YOUNG } else { RECENT })
+            else {
+                continue;
+            };
             let removed = if is_private {
                 remove_tree(&temp.join(std::ffi::OsStr::from_bytes(name.to_bytes())))
             } else {
@@ -80,12 +86,16 @@ mod platform {
     }
 
     /// Takes a directory that its owner, this user, has let go.
-    fn take_over(temp: &OwnedFd, name: &std::ffi::CStr) -> io::Result<Option<OwnedFd>> {
+    fn take_over(
+        temp: &OwnedFd,
+        name: &std::ffi::CStr,
+        young: Duration,
+    ) -> io::Result<Option<OwnedFd>> {
         let directory = rustix::fs::openat(temp, name, DIRECTORY, Mode::empty())?;
         let stat = rustix::fs::fstat(&directory)?;
         let made = SystemTime::UNIX_EPOCH
             + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default());
-        let is_old = SystemTime::now().duration_since(made).is_ok_and(|age| age > YOUNG);
+        let is_old = SystemTime::now().duration_since(made).is_ok_and(|age| age > young);
         if !is_old || stat.st_uid != rustix::process::geteuid().as_raw() {
             return Ok(None);
         }
@@ -118,7 +128,7 @@ mod tests {
     #[test]
     fn what_a_killed_ash_left_is_removed_and_nothing_else() {
         let temp = tempfile::tempdir().unwrap();
-        let (old, young) = (Duration::from_secs(600), Duration::ZERO);
+        let (old, young) = (Duration::from_secs(7200), Duration::from_secs(600));
         let results = |digit: &str| format!("{RESULTS}{}", digit.repeat(32));
         let private = |digit: &str| format!("{PRIVATE}{}", digit.repeat(16));
         let full = |path: PathBuf| {

@@ -350,20 +350,26 @@ fn results_line(backend: &'static str) -> Result<(), Failed> {
     check("nobody else may look", mode & 0o077 == 0, || format!("mode {mode:o}"))?;
     fs::remove_dir_all(&directory).unwrap();
     for command in ["/bin/true", "/bin/false", "/no/such/command"] {
-        // What an ash left that was killed an hour ago.
-        let leftover = temporary.join("ash-sandbox-0123456789abcdef");
-        fs::create_dir_all(leftover.join("home")).unwrap();
-        let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
-        fs::File::open(&leftover).unwrap().set_modified(hour_ago).unwrap();
+        // What an ash left that was killed, and what one left that had no results.
+        let killed = temporary.join("ash-sandbox-0123456789abcdef");
+        fs::create_dir_all(killed.join("home")).unwrap();
+        let unused = temporary.join("ash-results-0123456789abcdef0123456789abcdef");
+        fs::create_dir(&unused).unwrap();
+        let long_ago = std::time::SystemTime::now() - Duration::from_secs(7200);
+        for leftover in [&killed, &unused] {
+            fs::File::open(leftover).unwrap().set_modified(long_ago).unwrap();
+        }
         let empty = Run::sandboxed(ASH, options.clone(), [command.into()])
             .envs(lab.environment())
             .env("TMPDIR", &temporary)
             .finish();
         let left: Vec<_> =
-            fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.file_name()).collect();
-        check("nothing empty and no leftover is there", left.is_empty(), || {
+            fs::read_dir(&temporary).unwrap().flatten().map(|entry| entry.path()).collect();
+        let named = left.iter().all(|path| empty.err().contains(&path.display().to_string()));
+        check("only its own results directory is there", left.len() == 1 && named, || {
             format!("{left:?}\n{}", empty.describe())
         })?;
+        fs::remove_dir(&left[0]).unwrap();
     }
 
     let script = format!("echo found >'{}/report.txt'", lab.results().display());

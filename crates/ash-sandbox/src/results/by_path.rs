@@ -70,17 +70,6 @@ impl ResultsDir {
         Self::fresh(temp)
     }
 
-    /// Removes the directory if there is nothing in it.
-    ///
-    /// # Errors
-    /// When it cannot be looked at or removed.
-    pub fn discard_if_empty(self) -> io::Result<()> {
-        if fs::read_dir(&self.path)?.next().is_some() {
-            return Ok(());
-        }
-        fs::remove_dir(self.path)
-    }
-
     /// Removes the directory itself with everything in it.
     ///
     /// # Errors

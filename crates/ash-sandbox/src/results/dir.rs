@@ -90,17 +90,6 @@ impl ResultsDir {
         Ok(made)
     }
 
-    /// Removes the directory if there is nothing in it.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
-    pub fn discard_if_empty(self) -> io::Result<()> {
-        match rustix::fs::rmdir(&self.path) {
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
-            removed => Ok(removed?),
-        }
-    }
-
     /// Removes the directory itself with everything in it.
     ///
     /// # Errors

@@ -81,15 +81,9 @@ fn program(args: &RunArgs) -> &OsStr {
 fn confined(args: RunArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
     let source = directory(args.source_dir.as_ref()).map_err(|error| error.code(exit::REFUSED))?;
     let requirements = requirements(&args)?;
-    let is_fresh = args.results_dir.is_none();
     let results = results(&args, &source, environment)?;
     ui::error(&format!("results: {}", results.path().display()));
-    let ran = with_results(args, environment, source, &requirements, &results);
-    // Nobody asked for it, and nothing came of it.
-    if is_fresh && let Err(error) = results.discard_if_empty() {
-        tracing::warn!("cannot remove the empty results directory: {error}");
-    }
-    ran
+    with_results(args, environment, source, &requirements, &results)
 }
 
 fn with_results(
