@@ -155,7 +155,8 @@ mod linux {
                 ("HOME".into(), root.join("home").into()),
                 ("PATH".into(), "/usr/bin:/bin".into()),
             ];
-            let launcher = Launcher::with_executable(std::env::current_exe().unwrap());
+            let launcher =
+                Launcher::with_executable(std::env::current_exe().unwrap()).with_standby();
             let site = Site::gather(variables, launcher.executable(), &[]);
             let policy = resolve(&site, &ground, Path::new("/bin/true"));
             let command = Command { program: "/bin/true".into(), args: vec![] };

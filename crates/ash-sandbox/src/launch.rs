@@ -10,6 +10,8 @@ mod capture;
 mod pass_on;
 mod setup;
 #[cfg(target_os = "linux")]
+mod standby;
+#[cfg(target_os = "linux")]
 mod supervised;
 #[cfg(any(not(target_os = "linux"), test))]
 mod unsupervised;
@@ -179,6 +181,8 @@ fn said(words: &str) -> String {
 #[derive(Debug, Clone)]
 pub struct Launcher {
     exe: PathBuf,
+    #[cfg(target_os = "linux")]
+    standby: standby::Standby,
 }
 
 impl Launcher {
@@ -189,7 +193,21 @@ impl Launcher {
 
     /// A launcher that uses another executable, which must call [`crate::confine::intercept`] first.
     pub fn with_executable(exe: PathBuf) -> Self {
-        Self { exe }
+        Self {
+            exe,
+            #[cfg(target_os = "linux")]
+            standby: standby::Standby::default(),
+        }
+    }
+
+    /// Has one supervisor loaded ahead of the command it will be for, and another whenever that one is used: for programs that run several
+    /// commands. Where supervisors are slow to load, commands start sooner; the work is the same. On other systems than Linux it does nothing.
+    #[must_use]
+    pub fn with_standby(self) -> Self {
+        #[cfg(target_os = "linux")]
+        return Self { standby: standby::Standby::begin(&self.exe), exe: self.exe };
+        #[cfg(not(target_os = "linux"))]
+        self
     }
 
     /// The executable of the stages.
@@ -230,13 +248,21 @@ impl Launcher {
         let started = Instant::now();
         let expects_stage = supervisor.stage.is_some();
         let request = Request { stdio, timeout, cancel };
-        // It loads itself while the directories are made.
+        // Unless it was loaded before, it loads itself while the directories are made.
         #[cfg(target_os = "linux")]
-        let waiting = supervised::Waiting::start(&self.exe, &request)?;
+        let waiting = match self.standby.take(stdio) {
+            Some(waiting) => waiting,
+            None => supervised::Waiting::start(&self.exe, stdio)?,
+        };
         setup::perform(&setup)?;
         cleanup.hold();
         #[cfg(target_os = "linux")]
-        let outcome = waiting.run(&supervisor, &request, &mut on_line)?;
+        let outcome = {
+            let attended = waiting.tell(&supervisor, &self.exe)?;
+            // While the backend is at work.
+            self.standby.replace(&self.exe);
+            attended.finish(&request, &mut on_line)
+        };
         #[cfg(not(target_os = "linux"))]
         let outcome = unsupervised::run(&self.exe, &supervisor, &request, &mut on_line)?;
         outcome.finish(expects_stage, evidence, started.elapsed())
@@ -248,6 +274,16 @@ struct Request<'a> {
     stdio: Stdio,
     timeout: Option<Duration>,
     cancel: &'a Cancel,
+}
+
+impl Request<'_> {
+    /// How much of the command's output is kept, if it is captured.
+    fn captures(&self) -> Captures {
+        match self.stdio {
+            Stdio::Capture(captures) => captures,
+            Stdio::PassOn => Captures::default(),
+        }
+    }
 }
 
 /// What the platform's way of running says happened.

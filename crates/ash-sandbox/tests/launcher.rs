@@ -53,14 +53,17 @@ mod linux {
             ("a_trusted_call_hands_on_lines_as_they_come", trusted),
             ("a_trusted_call_needs_an_absolute_path", trusted_relative),
         ];
-        tests
-            .map(|(name, test)| {
-                Trial::test(name, move || {
-                    test(&Lab::new());
-                    Ok(())
-                })
+        let trial = |name: String, test: fn(&Lab), launcher: fn() -> Launcher| {
+            Trial::test(name, move || {
+                test(&Lab::new(launcher()));
+                Ok(())
             })
-            .into()
+        };
+        let ready = |(name, test): &Test| {
+            trial(format!("with_standby::{name}"), *test, || launcher().with_standby())
+        };
+        let plain = |(name, test): &Test| trial((*name).to_owned(), *test, launcher);
+        tests.iter().map(plain).chain(tests.iter().map(ready)).collect()
     }
 
     struct Lab {
@@ -71,10 +74,10 @@ mod linux {
     }
 
     impl Lab {
-        fn new() -> Self {
+        fn new(launcher: Launcher) -> Self {
             let keep = tempfile::tempdir().unwrap();
             let work = keep.path().canonicalize().unwrap();
-            Self { _keep: keep, work, launcher: launcher(), cancel: Cancel::new() }
+            Self { _keep: keep, work, launcher, cancel: Cancel::new() }
         }
 
         fn mark(&self) -> String {

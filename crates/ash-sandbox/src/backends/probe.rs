@@ -21,8 +21,8 @@ use crate::{
     wire::{ProbeFindings, ProbeTask, SupervisorSpec},
 };
 
-/// For each process a probe starts.
-const TIMEOUT: Duration = Duration::from_secs(20);
+/// For each process a probe starts. They take milliseconds; on a machine so busy that they take a minute, scanners would, too.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const CAPTURES: Captures = Captures { keep: 64 << 10, total: 1 << 20 };
 
 /// Probes a backend.

@@ -23,6 +23,7 @@ const IMPATIENCE: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_millis(20);
 
 /// One thread for each stream copies it. A reader that does not read holds up the command, as without ash, but not the watch over it.
+#[derive(Debug)]
 pub(super) struct PassOn {
     copied: Receiver<io::Result<()>>,
     streams: usize,

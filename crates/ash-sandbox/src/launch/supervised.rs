@@ -40,42 +40,78 @@ fn supervisors() -> MutexGuard<'static, BTreeSet<i32>> {
 }
 
 /// A supervisor that has not been told yet what to start, and where the command's output will go.
-pub(super) struct Waiting<'a> {
-    exe: &'a Path,
+#[derive(Debug)]
+pub(super) struct Waiting {
     supervisor: Supervisor,
     socket: UnixStream,
-    pipes: Option<Pipes>,
-    passed_on: Option<PassOn>,
+    output: Output,
 }
 
-impl<'a> Waiting<'a> {
-    pub(super) fn start(exe: &'a Path, request: &Request<'_>) -> Result<Self, LaunchError> {
-        let cannot = |error: io::Error| lost(exe, &error);
-        let (socket, theirs) = UnixStream::pair().map_err(cannot)?;
-        let mut command = Command::new(exe);
-        command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
-        let attached = match request.stdio {
-            Stdio::Capture(captures) => {
-                Pipes::attach(&mut command, captures).map(|pipes| (Some(pipes), None))
-            }
-            Stdio::PassOn => PassOn::attach(&mut command).map(|passed_on| (None, Some(passed_on))),
+/// Where a command's output goes.
+#[derive(Debug)]
+enum Output {
+    Captured([PipeReader; 2]),
+    PassedOn(PassOn),
+}
+
+impl Waiting {
+    /// One for a command that is started at once.
+    pub(super) fn start(exe: &Path, stdio: Stdio) -> Result<Self, LaunchError> {
+        let attach = |command: &mut Command| match stdio {
+            Stdio::Capture(_) => attach_pipes(command).map(Output::Captured),
+            Stdio::PassOn => PassOn::attach(command).map(Output::PassedOn),
         };
-        let (pipes, passed_on) = attached.map_err(cannot)?;
-        let supervisor = Supervisor::start(command).map_err(cannot)?;
-        Ok(Self { exe, supervisor, socket, pipes, passed_on })
+        Self::attached(exe, attach).map_err(|error| lost(exe, &error))
     }
 
-    /// Runs a command to the end of its tree.
-    pub(super) fn run(
-        self,
+    /// One for a command that may come later, whose output is captured.
+    pub(super) fn in_advance(exe: &Path) -> io::Result<Self> {
+        Self::attached(exe, |command| attach_pipes(command).map(Output::Captured))
+    }
+
+    fn attached(
+        exe: &Path,
+        attach: impl FnOnce(&mut Command) -> io::Result<Output>,
+    ) -> io::Result<Self> {
+        let (socket, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(exe);
+        command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
+        let output = attach(&mut command)?;
+        let supervisor = Supervisor::start(command)?;
+        Ok(Self { supervisor, socket, output })
+    }
+
+    /// Whether it still waits: one that waits for long may have been killed meanwhile.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.supervisor.child.try_wait(), Ok(None))
+    }
+
+    /// Tells it what to start.
+    pub(super) fn tell(
+        mut self,
         spec: &SupervisorSpec,
-        request: &Request<'_>,
-        on_line: &mut OnLine<'_>,
-    ) -> Result<Outcome, LaunchError> {
-        let Self { exe, mut supervisor, mut socket, pipes, passed_on } = self;
+        exe: &Path,
+    ) -> Result<Attended, LaunchError> {
+        self.supervisor.is_told = true;
         // A supervisor that dies before it reads this is noticed by the loop.
-        drop(send(&mut socket, spec));
-        socket.set_nonblocking(true).map_err(|error| lost(exe, &error))?;
+        drop(send(&mut self.socket, spec));
+        self.socket.set_nonblocking(true).map_err(|error| lost(exe, &error))?;
+        Ok(Attended(self))
+    }
+}
+
+/// A supervisor at work.
+#[derive(Debug)]
+pub(super) struct Attended(Waiting);
+
+impl Attended {
+    /// Attends to a command to the end of its tree.
+    pub(super) fn finish(self, request: &Request<'_>, on_line: &mut OnLine<'_>) -> Outcome {
+        let Waiting { mut supervisor, socket, output } = self.0;
+        let (pipes, passed_on) = match output {
+            Output::Captured(readers) => (Some(Pipes::new(readers, request.captures())), None),
+            Output::PassedOn(passed_on) => (None, Some(passed_on)),
+        };
         let mut run = Run {
             socket,
             reports: Frames::default(),
@@ -92,7 +128,7 @@ impl<'a> Waiting<'a> {
         if let Some(pipes) = run.pipes.take() {
             (run.outcome.stdout, run.outcome.stderr) = pipes.finish(on_line);
         }
-        Ok(run.outcome)
+        run.outcome
     }
 }
 
@@ -101,8 +137,11 @@ fn lost(exe: &Path, error: &io::Error) -> LaunchError {
 }
 
 /// A live supervisor process.
+#[derive(Debug)]
 struct Supervisor {
     child: Child,
+    /// It may have started something.
+    is_told: bool,
     is_collected: bool,
 }
 
@@ -115,13 +154,13 @@ impl Supervisor {
         seal();
         let child = command.spawn()?;
         live.insert(child.id().cast_signed());
-        Ok(Self { child, is_collected: false })
+        Ok(Self { child, is_told: false, is_collected: false })
     }
 
     /// Collects it. `is_lost`: it never said that its tree is gone.
     fn finish(&mut self, is_lost: bool) {
         self.is_collected = true;
-        if is_lost {
+        if is_lost || !self.is_told {
             drop(self.child.kill());
         }
         // Fails only where ash was started with SIGCHLD ignored, and then there is nothing to collect.
@@ -135,10 +174,10 @@ impl Supervisor {
 }
 
 impl Drop for Supervisor {
-    /// One that was never told what to start.
+    /// One that nobody attends to any more. If it was never told what to start, there is nothing to end but itself.
     fn drop(&mut self) {
         if !self.is_collected {
-            self.finish(true);
+            self.finish(self.is_told);
         }
     }
 }
@@ -150,19 +189,24 @@ struct Pipes {
     limit: u64,
 }
 
+/// Makes pipes a command's output and returns their reading ends.
+fn attach_pipes(command: &mut Command) -> io::Result<[PipeReader; 2]> {
+    let (stdout, to_stdout) = io::pipe()?;
+    let (stderr, to_stderr) = io::pipe()?;
+    for reader in [&stdout, &stderr] {
+        rustix::io::ioctl_fionbio(reader, true)?;
+    }
+    command.stdout(to_stdout).stderr(to_stderr);
+    Ok([stdout, stderr])
+}
+
 impl Pipes {
-    fn attach(command: &mut Command, captures: Captures) -> io::Result<Self> {
-        let (stdout, to_stdout) = io::pipe()?;
-        let (stderr, to_stderr) = io::pipe()?;
-        for reader in [&stdout, &stderr] {
-            rustix::io::ioctl_fionbio(reader, true)?;
-        }
-        command.stdout(to_stdout).stderr(to_stderr);
-        Ok(Self {
-            readers: [Some(stdout), Some(stderr)],
+    fn new(readers: [PipeReader; 2], captures: Captures) -> Self {
+        Self {
+            readers: readers.map(Some),
             streams: [Stream::new(captures.keep), Stream::new(captures.keep)],
             limit: captures.total,
-        })
+        }
     }
 
     /// Reads what is there, a bounded amount of it so that a flood does not starve the rest of the loop. Says whether anything was.

@@ -65,7 +65,7 @@ pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCod
         offline,
         gate,
     };
-    let launcher = Launcher::new().map_err(CommandError::failed)?;
+    let launcher = Launcher::new().map_err(CommandError::failed)?.with_standby();
     let cancel = Cancel::new();
     ui::cancel_on_signals(&cancel)?;
     if moved && !show.quiet {
