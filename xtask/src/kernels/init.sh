@@ -25,6 +25,7 @@ mount -t tmpfs -o nosuid,nodev,mode=755 tmpfs /root/run
 mount -t securityfs securityfs /root/sys/kernel/security
 mount -t cgroup2 cgroup2 /root/sys/fs/cgroup
 ln -s /proc/self/fd /root/dev/fd
+for stream in 0:stdin 1:stdout 2:stderr; do ln -s "fd/${stream%:*}" "/root/dev/${stream#*:}"; done
 chmod 1777 /root/tmp /root/dev/shm
 ifconfig lo 127.0.0.1 up
 exec switch_root /root /bin/sh "$programs/guest.sh"
