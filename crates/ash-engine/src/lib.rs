@@ -9,6 +9,7 @@ pub mod merge;
 mod publish;
 mod run;
 pub mod scan;
+mod schedule;
 pub mod select;
 mod steered;
 pub mod suppress;

@@ -27,6 +27,7 @@ use crate::{
     merge::{Judgement, sort},
     publish::{self, PublishError},
     run::{self, Part, Shared},
+    schedule::{self, Claim},
     select::{Selected, Selection, UnknownScanners, select},
     tools::Lookup,
 };
@@ -260,17 +261,16 @@ fn run_all(
     if sequential {
         return selected.iter().map(one).collect();
     }
-    std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            selected.iter().map(|choice| scope.spawn(move || one(choice))).collect();
-        threads
-            .into_iter()
-            .zip(selected)
-            .map(|(thread, choice)| {
-                thread.join().unwrap_or_else(|_| failed(choice, shared.request))
-            })
-            .collect()
-    })
+    let claim = |choice: &Selected| {
+        let needs = choice.scanner.requirements();
+        let waits = needs.network && !needs.network_requires_grant && !shared.request.offline;
+        Claim { effort: choice.scanner.effort(), is_free: choice.skipped.is_some() || waits }
+    };
+    let parts = schedule::run(selected, schedule::turns(), claim, one);
+    let whole = |(part, choice): (Option<Part>, &Selected)| {
+        part.unwrap_or_else(|| failed(choice, shared.request))
+    };
+    parts.into_iter().zip(selected).map(whole).collect()
 }
 
 fn run_one(shared: &Shared<'_>, choice: &Selected, sink: &Mutex<&mut dyn Sink>) -> Part {

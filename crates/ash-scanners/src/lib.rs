@@ -141,6 +141,17 @@ pub struct Interpreted {
 #[error("{0}")]
 pub struct InterpretError(pub String);
 
+/// How long a scanner works on a usual tree, beside the others: those with more to do start first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// A fraction of a second.
+    Short,
+    /// A second or so.
+    Usual,
+    /// Several seconds, be it only to load itself.
+    Long,
+}
+
 /// One scanner.
 pub trait Scanner: Sync {
     /// The name used on the command line, in config and in results.
@@ -152,6 +163,10 @@ pub trait Scanner: Sync {
     /// What it needs of the sandbox. Settings may not widen it.
     fn requirements(&self) -> Requirements {
         Requirements::NONE
+    }
+    /// How much it has to do.
+    fn effort(&self) -> Effort {
+        Effort::Usual
     }
     /// How the ids of its rules begin, `#` standing for a digit, where no other scanner's begin so: a suppression of such a rule is this
     /// scanner's alone. None: its ids have no form of their own.

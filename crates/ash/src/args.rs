@@ -96,7 +96,7 @@ pub(crate) struct ChoiceArgs {
     /// Do not run these; wins over --scanners
     #[arg(long, value_name = "NAMES", env = "ASH_EXCLUDED_SCANNERS", hide_env_values = true, value_delimiter = ',', action = ArgAction::Append)]
     pub(crate) exclude_scanners: Vec<String>,
-    /// Run scanners side by side, or one after the other
+    /// Run scanners side by side, as many as there are processors, or one after the other
     #[arg(long, value_enum, default_value_t = Strategy::Parallel)]
     pub(crate) strategy: Strategy,
 }

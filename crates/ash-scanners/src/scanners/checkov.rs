@@ -16,7 +16,7 @@ use ash_model::{
 };
 
 use crate::{
-    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
     options::Options,
     outcome,
@@ -61,6 +61,10 @@ impl Scanner for Checkov {
 
     fn rule_ids(&self) -> &'static [&'static str] {
         &["CKV_", "CKV2_"]
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::Long
     }
 
     fn plan(&self, site: &Site<'_>) -> Plan {

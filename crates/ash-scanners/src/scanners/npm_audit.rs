@@ -22,7 +22,7 @@ use ash_model::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
     outcome, version_range,
 };
@@ -67,6 +67,10 @@ impl Scanner for NpmAudit {
 
     fn rule_ids(&self) -> &'static [&'static str] {
         &["NPM-ADVISORY-"]
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::Short
     }
 
     fn plan(&self, site: &Site<'_>) -> Plan {

@@ -19,7 +19,7 @@ use ash_model::{
 };
 
 use crate::{
-    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
     options::Options,
     outcome,
@@ -78,6 +78,10 @@ impl Scanner for Semgrep {
             system_trust_roots: true,
             ..Requirements::NONE
         }
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::Long
     }
 
     fn plan(&self, site: &Site<'_>) -> Plan {

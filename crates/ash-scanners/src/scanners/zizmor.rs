@@ -17,7 +17,7 @@ use ash_sarif::{Log, SeverityFacts};
 use serde_json::Value;
 
 use crate::{
-    Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
+    Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{groups, joined, version_probe},
     excused,
     options::Options,
@@ -44,6 +44,10 @@ impl Scanner for Zizmor {
             version: Some(version_probe("zizmor", &["--version"], 30)),
             install: Install::Uv { requirement: "zizmor==1.32.0", with: &[] },
         }
+    }
+
+    fn effort(&self) -> Effort {
+        Effort::Short
     }
 
     fn plan(&self, site: &Site<'_>) -> Plan {
