@@ -151,6 +151,47 @@ const struct attack write_attacks[] = {
     { 0 },
 };
 
+/* Changes a file that is there and makes none: what any other name of it leads to changes too. */
+static int write_in_place(const char *path) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t wrote = write(fd, MARK, strlen(MARK));
+    int error = errno;
+    close(fd);
+    errno = error;
+    return wrote < 0 ? -1 : 0;
+}
+
+/* What uv installs has two names, one in its cache and one in a tool's environment. */
+static void k01_cached_module(void) {
+    const char *const names[] = { under("home", ".cache/uv/wheels/module.py"), under("home", ".local/share/uv/tools/probe/module.py") };
+    int error = 0, done = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        must(names[i], access(names[i], R_OK));
+        if (write_in_place(names[i])) error = errno;
+        else done++;
+    }
+    if (!done) refused(error, "the module by both its names");
+    reached("changed the module by %d of its names", done);
+}
+
+/* In place, by another file of the same name, beside it, and away with it: each alone would make a later scan believe the attacker. */
+static void k02_vulnerability_data(void) {
+    const char *const files[] = { under("home", ".cache/grype/db/6/vulnerability.db"), under("home", ".cache/trivy/policy/content/docker.rego") };
+    int error = 0, done = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *beside;
+        must(files[i], access(files[i], R_OK));
+        if (asprintf(&beside, "%s.new", files[i]) < 0) broken("out of memory");
+        if (write_in_place(files[i])) error = errno; else done++;
+        if (put(beside, MARK) || rename(beside, files[i])) error = errno; else done++;
+        if (put(beside, MARK)) error = errno; else done++;
+        if (unlink(files[i])) error = errno; else done++;
+    }
+    if (!done) refused(error, "the database and the checks");
+    reached("%d changes to the database and the checks", done);
+}
+
 static void k03_tool_settings(void) {
     const char *settings = under("home", ".cache/semgrep/settings.yml");
     make_parents(settings);
@@ -204,6 +245,8 @@ static void k10_beside_own_program(void) {
 }
 
 const struct attack persist_attacks[] = {
+    { "K01", k01_cached_module },
+    { "K02", k02_vulnerability_data },
     { "K03", k03_tool_settings },
     { "K04", k04_trusted_temporary_name },
     { "K05", k05_autostart_places },

@@ -87,6 +87,13 @@ impl Lab {
         lab.plant("home/.bashrc", "# shell\n", 0o644);
         lab.plant("home/outside.txt", "untouched\n", 0o644);
         lab.plant("home/.cache/uv/wheels/module.py", "value = 1\n", 0o644);
+        // uv installs by hard links: what changes its cache in place changes the tool.
+        lab.link("home/.cache/uv/wheels/module.py", "home/.local/share/uv/tools/probe/module.py");
+        lab.plant("home/.cache/grype/db/6/vulnerability.db", "database\n", 0o644);
+        lab.plant("home/.cache/trivy/policy/content/docker.rego", "package checks\n", 0o644);
+        for directory in ["home/.cache/grype/db/6", "home/.cache/trivy/policy/content"] {
+            lab.watch(directory);
+        }
         lab.plant("beside.txt", &format!("{secret}\n"), 0o644);
         lab.plant("open.txt", "untouched\n", 0o644);
         lab.plant("source/main.py", "print('hello')\n", 0o644);
@@ -108,7 +115,28 @@ impl Lab {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-        self.watched.insert(path.clone(), State::of(&path).unwrap());
+        self.watch(relative);
+    }
+
+    /// Gives a planted file a second name.
+    fn link(&mut self, relative: &str, other: &str) {
+        let name = self.root.join(other);
+        fs::create_dir_all(name.parent().unwrap()).unwrap();
+        fs::hard_link(self.root.join(relative), name).unwrap();
+        self.watch(relative);
+        self.watch(other);
+    }
+
+    /// Remembers how a file is, or which entries a directory has: its time tells.
+    fn watch(&mut self, relative: &str) {
+        let path = self.root.join(relative);
+        let state = State::of(&path).unwrap();
+        self.watched.insert(path, state);
+    }
+
+    /// The caches that a scanner with a database and checks is granted.
+    pub fn caches(&self) -> [PathBuf; 2] {
+        ["home/.cache/grype", "home/.cache/trivy"].map(|path| self.path(path))
     }
 
     /// A path below the lab.

@@ -9,6 +9,8 @@ pub(crate) enum Effect {
     Said,
     /// A planted file is not what it was.
     Changed(&'static str),
+    /// Any planted file or watched directory is not what it was.
+    AnyChanged,
     /// A file of the lab exists that did not.
     Appears(&'static [&'static str]),
     /// A file with the lab's unique name exists, at `prefix` + name.
@@ -42,6 +44,8 @@ pub(crate) enum Inside {
     Refused,
     /// It may seem to succeed, on something private that goes away.
     Private,
+    /// It must succeed on an overlay that goes away, where the evidence says that caches are overlaid, and be refused elsewhere.
+    Overlaid,
     /// It must succeed: real tools need it.
     Works,
     /// Allowed by design, online; refused offline.
@@ -89,7 +93,9 @@ pub(crate) struct Attack {
 
 /// No such file, not allowed, read-only: files that are not there or not to be touched.
 const FILE: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "EXDEV"];
-/// The same, and metadata calls that return 0 and do nothing (Landlock alone).
+/// The file is there and stays as it is: one that is not shown would prove nothing.
+const SHOWN: &[&str] = &["EACCES", "EROFS", "EPERM"];
+/// As [`FILE`], and metadata calls that return 0 and do nothing (Landlock alone).
 const METADATA: &[&str] = &["ENOENT", "EACCES", "EROFS", "EPERM", "INERT"];
 /// The same, and EOPNOTSUPP, which programs take for a file system without attributes.
 const ATTRIBUTE: &[&str] = &["EOPNOTSUPP", "EPERM", "EACCES", "EROFS"];
@@ -211,6 +217,15 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("F40", "poison uv's cache", Changed("home/.cache/uv/wheels/module.py"), FILE)
         .inside(Private),
     attack("F41", "plant a fake git", Appears(&["home/.local/bin/git"]), FILE).inside(Private),
+    attack(
+        "K01",
+        "change a tool through its other name in uv's cache",
+        Changed("home/.local/share/uv/tools/probe/module.py"),
+        SHOWN,
+    )
+    .inside(Overlaid),
+    attack("K02", "poison a vulnerability database and a set of checks", AnyChanged, SHOWN)
+        .inside(Overlaid),
     attack(
         "K03",
         "leave settings for the next run",

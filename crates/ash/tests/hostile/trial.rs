@@ -200,6 +200,12 @@ fn problem(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) ->
         (_, Verdict::Absent(reason)) => {
             Some(Problem::Broken(format!("absent inside only: {reason}")))
         }
+        (Inside::Overlaid, Verdict::Reached(what)) if !overlays(seen) => {
+            Some(Problem::Gap(format!("reached without an overlay: {what}")))
+        }
+        (Inside::Overlaid, Verdict::Refused(errno, what)) if overlays(seen) => {
+            Some(Problem::Broken(format!("an overlaid cache takes no writes: {what}: {errno}")))
+        }
         (Inside::Works, Verdict::Refused(errno, what)) => {
             Some(Problem::Gap(format!("real tools need this: {what}: {errno}")))
         }
@@ -210,9 +216,10 @@ fn problem(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) ->
         (Inside::Granted, Verdict::Refused(errno, what)) if online => {
             Some(Problem::Broken(format!("a granted network fails: {what}: {errno}")))
         }
-        (Inside::Refused | Inside::Private | Inside::Granted, Verdict::Refused(errno, what))
-            if !attack.errors.contains(&errno.as_str()) =>
-        {
+        (
+            Inside::Refused | Inside::Private | Inside::Overlaid | Inside::Granted,
+            Verdict::Refused(errno, what),
+        ) if !attack.errors.contains(&errno.as_str()) => {
             Some(Problem::Broken(format!("`{errno}` is not how a sandbox refuses this: {what}")))
         }
         _ => None,
@@ -237,6 +244,13 @@ fn evidence(attack: &Attack, backend: &'static str, online: bool, seen: &Seen) -
         return Some(format!("the evidence differs from what was asked for: {line}"));
     }
     None
+}
+
+/// Whether the evidence says that the host's caches are under an overlay.
+fn overlays(seen: &Seen) -> bool {
+    let line = seen.outcome.json().unwrap_or_default();
+    let caches = line["sandbox"]["caches"].as_array();
+    caches.is_some_and(|caches| caches.iter().any(|cache| cache["mode"] == "overlay"))
 }
 
 fn claimed_limit(seen: &Seen, name: &str) -> serde_json::Value {
@@ -302,6 +316,7 @@ fn command(attack: &Attack, cell: Cell, lab: &Lab) -> Run {
     ] {
         words.extend([option.into(), path.into()]);
     }
+    words.extend(lab.caches().into_iter().flat_map(|path| ["--cache".into(), path.into()]));
     words.extend(["--".into(), hostile.into(), attack.id.into()]);
     words.extend(lab.parameters().into_iter().map(OsString::from));
     match cell {
@@ -326,6 +341,7 @@ fn effect(attack: &Attack, cell: Cell, lab: &Lab, outcome: &Outcome, said: &Said
     match attack.effect {
         Effect::Said => matches!(said, Said::Verdict(Verdict::Reached(_))),
         Effect::Changed(file) => lab.changed(file),
+        Effect::AnyChanged => !lab.all_changes().is_empty(),
         Effect::Appears(files) => {
             files.iter().any(|file| lab.path(file).symlink_metadata().is_ok())
         }
