@@ -86,11 +86,7 @@ struct Run<'a> {
 pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &dyn Fn()) -> Part {
     let settings =
         shared.request.settings.scanners.get(scanner.id().as_str()).cloned().unwrap_or_default();
-    if let Some(reason) = select::renamed(scanner.id().as_str(), &settings) {
-        let mut report = blank(scanner.id(), shared.request, settings.threshold);
-        report.status = Status::Missing(Missing { reason, by_sandbox: true });
-        return Part { report, findings: vec![], sbom: None, notices: vec![], excused: 0 };
-    }
+    let renamed = select::renamed(scanner.id().as_str(), &settings);
     let timeout = settings.scan_timeout.unwrap_or(Some(DEFAULT_TIMEOUT));
     let mut run = Run {
         shared,
@@ -102,7 +98,13 @@ pub(crate) fn run(shared: &Shared<'_>, scanner: &'static dyn Scanner, started: &
         deadline: timeout.map(|timeout| Instant::now() + timeout),
     };
     let begun = Instant::now();
-    match run.execute(started) {
+    // Whatever comes of this run, what lay in its results directory before is not of it.
+    let ended = match (run.results_dir(), renamed) {
+        (Err(stop), _) => Err(stop),
+        (Ok(_), Some(reason)) => Err(Stop::refused(reason)),
+        (Ok(results), None) => run.execute(&results, started),
+    };
+    match ended {
         Ok(interpreted) => run.finish(interpreted, begun),
         Err(Stop(status)) => {
             run.report.duration = (run.report.exit_code.is_some()).then(|| begun.elapsed());
@@ -139,13 +141,12 @@ pub(crate) fn blank(
 }
 
 impl Run<'_> {
-    fn execute(&mut self, started: &dyn Fn()) -> Result<Interpreted, Stop> {
+    fn execute(&mut self, results: &ResultsDir, started: &dyn Fn()) -> Result<Interpreted, Stop> {
         let confinement =
             self.shared.confinement.as_ref().map_err(|reason| {
                 Stop::refused(format!("scanner sandbox unavailable: {reason}"))
             })?;
         let tool = self.locate_tool()?;
-        let results = self.results_dir()?;
         let own_results = results.path().join("source");
         let plan = self.scanner.plan(&self.site(&own_results));
         let calls = match plan {
@@ -160,7 +161,7 @@ impl Run<'_> {
         self.report.version = self.version(confinement, &tool)?;
         let mut outputs = Vec::with_capacity(calls.len());
         for call in calls {
-            let output = self.call(confinement, &results, &own_results, &call)?;
+            let output = self.call(confinement, results, &own_results, &call)?;
             outputs.push((call, output));
         }
         self.scanner
@@ -228,6 +229,7 @@ impl Run<'_> {
         }
     }
 
+    /// Its results directory, empty.
     fn results_dir(&self) -> Result<ResultsDir, Stop> {
         let name = RelPath::new(Path::new("scanners").join(self.scanner.id().as_str()))
             .map_err(|error| Stop::error(error.to_string()))?;

@@ -1,4 +1,7 @@
-//! Attacks on how ash sets a sandbox up. They are not the hostile program's: somebody else moves things meanwhile, or the task is out of proportion.
+//! Attacks on how ash sets a sandbox up and on what it reads afterwards. They are not the hostile program's: somebody else moves things
+//! meanwhile, the task is out of proportion, or it takes a whole scan.
+
+mod results;
 
 use std::{ffi::OsString, fs, path::PathBuf};
 
@@ -14,11 +17,20 @@ const SPY: &str = r#"echo STARTED; cat "$@"; :"#;
 const MANY: usize = 9500;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
+    let mut trials = vec![
+        Trial::test("K06::off::offline", || results::earlier("off").map(drop)),
+        Trial::test("O25::off::offline", || results::replaced("off").map(drop)),
+    ];
     for &backend in COLUMNS {
         trials
             .push(trial(format!("U10::{backend}::offline"), backend, move || huge_policy(backend)));
         trials.push(trial(format!("K09::{backend}::offline"), backend, move || next_run(backend)));
+        trials.push(trial(format!("K06::{backend}::offline"), backend, move || {
+            results::earlier(backend)
+        }));
+        trials.push(trial(format!("O25::{backend}::offline"), backend, move || {
+            results::replaced(backend)
+        }));
         // Landlock alone starts no program that could be made to wait; its grants are tested one by one.
         if mode(backend) != "landlock" {
             let name = format!("U14::{backend}::offline");
@@ -161,20 +173,29 @@ fn swapped_ancestor(backend: &'static str) -> Result<Completion, Failed> {
 
 /// The backend's program, preceded by somebody who swaps the directory at the moment it is started for the source.
 fn place_wrapper(lab: &Lab, backend: &'static str) -> Result<PathBuf, Failed> {
-    let name = mode(backend);
-    let directories = path(backend).into_string().map_err(|_| "`PATH` is not text")?;
-    let real = directories.split(':').map(|dir| PathBuf::from(dir).join(name));
-    let real = real.into_iter().find(|file| file.is_file()).ok_or("the backend is not on PATH")?;
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *'{0}/moved/source'*)\n  if [ -e '{0}/armed' ] && [ ! -L '{0}/moved' ]; then\n    mv '{0}/moved' '{0}/moved.away' && ln -s '{0}/home' '{0}/moved'\n  fi ;;\nesac\nexec '{1}' \"$@\"\n",
+        "case \"$*\" in *'{0}/moved/source'*)\n  if [ -e '{0}/armed' ] && [ ! -L '{0}/moved' ]; then\n    mv '{0}/moved' '{0}/moved.away' && ln -s '{0}/home' '{0}/moved'\n  fi ;;\nesac\nexec '{1}' \"$@\"\n",
         lab.path("").display().to_string().trim_end_matches('/'),
-        real.display(),
+        program(backend)?.display(),
     );
+    install(lab, mode(backend), &script)
+}
+
+/// The backend's own program.
+fn program(backend: &'static str) -> Result<PathBuf, Failed> {
+    let directories = path(backend).into_string().map_err(|_| "`PATH` is not text")?;
+    let mut found = directories.split(':').map(|dir| PathBuf::from(dir).join(mode(backend)));
+    Ok(found.find(|file| file.is_file()).ok_or("the backend is not on PATH")?)
+}
+
+/// Makes a program of the lab from a shell script.
+fn install(lab: &Lab, name: &str, script: &str) -> Result<PathBuf, Failed> {
     let file = lab.path("tools/bin").join(name);
+    let script = format!("#!/bin/sh\n{script}");
     // Written by another process, so that no descriptor for writing leaks into a child that another trial starts meanwhile.
     let words = ["/bin/sh", "-c", r#"printf %s "$2" >"$1" && chmod 755 "$1""#, "sh"];
     let words = words.map(OsString::from).into_iter().chain([file.clone().into(), script.into()]);
     let wrote = Run::new(words).env("PATH", ash_testkit::PATH).finish();
-    check("the wrapper is in place", wrote.code == Some(0), &wrote)?;
+    check("the program is in place", wrote.code == Some(0), &wrote)?;
     Ok(file)
 }
