@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ash_intake::{InlineIgnore, inline_ignores};
+use ash_intake::{InlineIgnore, OwnResults, inline_ignores};
 use ash_model::{
     finding::{Finding, Rule, Suppression},
     notice::Notice,
@@ -26,6 +26,15 @@ pub trait Judgement {
     fn records(&self, scanners: &[ScannerReport], offline: bool) -> Vec<SuppressionRecord>;
     /// What there is to say about suppressions that could not be judged.
     fn notices(&self) -> Vec<Notice>;
+}
+
+/// Drops findings in ash's own results and says how many: text that ash quotes from the scanned files would be found a second time.
+pub(crate) fn drop_own(findings: &mut Vec<Finding>, own: &OwnResults) -> u64 {
+    let before = findings.len();
+    findings.retain(|finding| {
+        !finding.location.as_ref().is_some_and(|place| own.hold(place.path.as_path(), false))
+    });
+    (before - findings.len()) as u64
 }
 
 /// Drops ignored findings and adds suppressions, in place: those of the settings, and the comments in the files themselves. A finding its

@@ -6,18 +6,19 @@ use std::{
 };
 
 use ash_intake::ScanSet;
-use ash_model::{path::RelPath, report::ScanReport};
+use ash_model::{
+    path::RelPath,
+    report::ScanReport,
+    results::{AGGREGATED, MARKER},
+};
 use ash_reports::Reporter;
 use ash_sandbox::{Mode, ReadLimits, ResultsDir};
 
 use crate::scan::Request;
 
-/// The file that holds everything; its presence means the scan is whole.
-const RESULTS: &str = "ash_aggregated_results.json";
-
 /// What earlier scans left and this one replaces. A result file that exists is always of the latest scan, and whole.
 const STALE: [&str; 8] = [
-    RESULTS,
+    AGGREGATED,
     "ash-scan-set-files-list.txt",
     "ash-ignore-report.txt",
     "ash.log",
@@ -57,9 +58,6 @@ impl PublishError {
     }
 }
 
-/// Written into every output directory: what lies beside it is ash's to remove.
-const MARKER: &str = ".ash-output";
-
 /// Checks the output directory, makes it, and removes what an earlier scan left in it. Returns its absolute path, and what keeps other scans out
 /// of it.
 pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishError> {
@@ -77,11 +75,11 @@ pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishErro
     let directory = ResultsDir::open_operators(&output)
         .map_err(|error| PublishError::write(&output, &error))?;
     let is_ours = request.output_is_default
-        || [MARKER, RESULTS].iter().any(|name| output.join(name).is_file());
+        || [MARKER, AGGREGATED].iter().any(|name| output.join(name).is_file());
     let stale = match (is_ours, &linked) {
         (true, None) => &STALE[..],
         // A directory of somebody's reports is not emptied; a result of an earlier scan must not be taken for this one's.
-        _ => &[RESULTS][..],
+        _ => &[AGGREGATED][..],
     };
     for name in stale {
         let relative = relative(&output, name)?;

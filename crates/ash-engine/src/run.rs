@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use ash_intake::OwnResults;
 use ash_model::{
     evidence::SandboxEvidence,
     finding::Finding,
@@ -39,6 +40,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) reader: &'a dyn SourceReader,
     /// The output directory, absolute.
     pub(crate) output: &'a Path,
+    /// Results of this and of earlier scans in the source.
+    pub(crate) own: &'a OwnResults,
     /// The caller's variables.
     pub(crate) variable: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
 }
@@ -188,7 +191,7 @@ impl Run<'_> {
         Site {
             source: &self.shared.request.source,
             results,
-            output: self.shared.output,
+            outputs: self.shared.own.directories(),
             files: self.shared.files,
             reader: self.shared.reader,
             offline: self.offline(),
@@ -247,6 +250,8 @@ impl Run<'_> {
     }
 
     fn finish(mut self, mut interpreted: Interpreted, begun: Instant) -> Part {
+        let dropped = crate::merge::drop_own(&mut interpreted.findings, self.shared.own);
+        interpreted.notices.extend(crate::steered::in_results(&self.report.id, dropped));
         let excused = crate::merge::apply(
             &mut interpreted.findings,
             self.shared.request.judgement.as_ref(),

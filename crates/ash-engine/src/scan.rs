@@ -9,7 +9,7 @@ use std::{
 };
 
 use ash_config::Settings;
-use ash_intake::{NoFollowReader, ScanSet, Walk};
+use ash_intake::{NoFollowReader, OwnResults, ScanSet, Walk};
 use ash_model::{
     finding::Finding,
     notice::Notice,
@@ -124,7 +124,9 @@ pub fn scan(
         return Err(ScanError::Source(printable(request.source.as_os_str()), error.to_string()));
     }
     let (selected, unknown) = select(&request.selection, &request.settings)?;
+    let earlier = OwnResults::within(&request.source, &request.output).earlier(&request.source);
     let (output, _claim) = publish::prepare(request)?;
+    let own = OwnResults::within(&request.source, &output);
 
     let mut notices = request.notices.clone();
     notices.extend(unknown.iter().map(|name| unknown_scanner(name)));
@@ -135,7 +137,7 @@ pub fn scan(
     let ignored = crate::suppress::Ignored::new(&request.settings);
     let walk = Walk {
         source: &request.source,
-        output: Some(&output),
+        own: &own,
         excluded: Some(&ignored),
         confined_root: request.site.is_root() && request.mode != Mode::Off,
     };
@@ -143,6 +145,7 @@ pub fn scan(
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
     notices.extend(crate::steered::by_ignore_files(&set));
+    notices.extend(earlier.iter().filter_map(crate::steered::by_results));
     notices.extend(set.notices.iter().cloned());
     notices.extend(unread_notices(&set));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {
@@ -157,6 +160,7 @@ pub fn scan(
         files: &set.files,
         reader: &reader,
         output: &output,
+        own: &own,
         variable: &variable,
     };
 
@@ -343,7 +347,7 @@ fn assemble(
 
 /// The default output directory of a scanned directory.
 pub fn default_output(source: &Path) -> PathBuf {
-    source.join(".ash").join("ash_output")
+    source.join(ash_model::results::DEFAULT_OUTPUT)
 }
 
 /// The file list as written for people: one printable path a line.

@@ -1,8 +1,8 @@
 //! What the scanned tree itself took out of the scan or changed about its verdict, said in so many words: it may, and it may not do it quietly.
 
 use ash_config::Settings;
-use ash_intake::ScanSet;
-use ash_model::{notice::Notice, path::printable, severity::Threshold};
+use ash_intake::{COUNTED, Earlier, ScanSet};
+use ash_model::{ids::ScannerId, notice::Notice, path::printable, severity::Threshold};
 
 /// The tree's own configuration, where it makes the scan more lenient.
 pub(crate) fn by_config(settings: &Settings) -> Option<Notice> {
@@ -83,6 +83,36 @@ pub(crate) fn by_ignore_files(set: &ScanSet) -> Option<Notice> {
     })
 }
 
+/// What the scanned tree came with under the names of ash's own results. It is not scanned, and anybody can give code such a name; only
+/// where git tells that it is no part of the repository there is nothing to say.
+pub(crate) fn by_results(earlier: &Earlier) -> Option<Notice> {
+    let files = match earlier.files {
+        1 => "1 file that has the name".to_owned(),
+        COUNTED => format!("{COUNTED} or more files that have names"),
+        files => format!("{files} files that have names"),
+    };
+    (!earlier.untracked).then(|| {
+        let directory = &earlier.directory;
+        Notice::new(
+            "scan set",
+            format!("`{directory}` held {files} of ash's own results; they are not scanned"),
+        )
+        .hint("if they are not results of an earlier scan, move them")
+    })
+}
+
+/// Findings of a scanner in ash's own results, which do not count.
+pub(crate) fn in_results(scanner: &ScannerId, dropped: u64) -> Option<Notice> {
+    let findings =
+        if dropped == 1 { "1 finding".to_owned() } else { format!("{dropped} findings") };
+    (dropped > 0).then(|| {
+        let reason = format!(
+            "{findings} in ash's own results, which are no part of the scanned code, left out"
+        );
+        Notice::new(scanner.as_str(), reason)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use ash_config::IgnorePath;
@@ -120,5 +150,20 @@ mod tests {
             assert!(reason.contains(part), "{reason}");
         }
         assert_eq!(by_ignore_files(&ScanSet::default()), None);
+    }
+
+    #[test]
+    fn files_with_the_names_of_results_are_news_unless_git_does_not_have_them() {
+        let directory = ash_model::path::RelPath::new(".ash/ash_output").unwrap();
+        let earlier = |files, untracked| Earlier { directory: directory.clone(), files, untracked };
+        assert_eq!(by_results(&earlier(3, true)), None);
+        for (files, said) in [
+            (1, "`.ash/ash_output` held 1 file that has the name of ash's own results"),
+            (3, "held 3 files that have names of"),
+            (COUNTED, "held 10000 or more files"),
+        ] {
+            let reason = by_results(&earlier(files, false)).unwrap().reason;
+            assert!(reason.contains(said), "{reason}");
+        }
     }
 }

@@ -2,11 +2,13 @@
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod inline;
+mod own;
 mod reader;
 mod rules;
 mod walk;
 
 pub use inline::{InlineIgnore, inline_ignores};
+pub use own::{COUNTED, Earlier, OwnResults};
 pub use reader::NoFollowReader;
 pub use rules::Exclusion;
 pub use walk::{ScanSet, Unread, Walk, scan_set};

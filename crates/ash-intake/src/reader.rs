@@ -42,6 +42,34 @@ pub(crate) fn read_bounded(file: File, limit: u64) -> io::Result<Vec<u8>> {
     }
 }
 
+/// Opens a file that is not a link itself.
+#[cfg(unix)]
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened =
+        std::fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
+    opened.map_err(|error| {
+        if rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::LOOP) {
+            io::Error::other("it is a link")
+        } else {
+            error
+        }
+    })
+}
+
+/// Opens a file that is not a link itself.
+#[cfg(not(unix))]
+pub(crate) fn open_no_follow(path: &Path) -> io::Result<File> {
+    if path.symlink_metadata()?.is_symlink() {
+        Err(io::Error::other("it is a link"))
+    } else {
+        File::open(path)
+    }
+}
+
 #[cfg(unix)]
 mod unix {
     use std::{ffi::OsStr, os::fd::OwnedFd, path::Component};

@@ -12,6 +12,8 @@ use ignore::{
     gitignore::{Gitignore, GitignoreBuilder},
 };
 
+use crate::own::OwnResults;
+
 /// The names of ignore files; a rule in a later one outranks those of the earlier.
 pub(crate) const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".ashignore"];
 /// The longest ignore file obeyed. Compiling its patterns costs far more memory than its text.
@@ -87,8 +89,7 @@ pub trait Exclusion: std::fmt::Debug + Sync {
 /// What is decided before any ignore file is asked.
 #[derive(Debug)]
 pub(crate) struct Builtin<'a> {
-    /// The output directory, relative to the scanned one, when inside it.
-    output: Option<PathBuf>,
+    own: &'a OwnResults,
     excluded: Option<&'a dyn Exclusion>,
 }
 
@@ -97,23 +98,27 @@ pub(crate) struct Builtin<'a> {
 pub(crate) enum Decision {
     Skip,
     Keep,
+    /// An output directory: what is not a result is scanned, unless an ignore file names it or the directory.
+    Enter,
     /// Ask the ignore files.
     Ask,
 }
 
 impl<'a> Builtin<'a> {
-    pub(crate) fn new(output: Option<PathBuf>, excluded: Option<&'a dyn Exclusion>) -> Self {
-        Self { output, excluded }
+    pub(crate) fn new(own: &'a OwnResults, excluded: Option<&'a dyn Exclusion>) -> Self {
+        Self { own, excluded }
+    }
+
+    /// Whether a file is one of ash's results.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        self.own.hold(path, false)
     }
 
     pub(crate) fn decide(&self, path: &Path, name: &OsStr, is_dir: bool) -> Decision {
-        if name == ".git" || self.output.as_deref() == Some(path) {
+        if name == ".git" || self.own.hold(path, is_dir) {
             return Decision::Skip;
         }
-        if is_dir
-            && (VENDORED.iter().any(|vendored| name == *vendored)
-                || path == Path::new(".ash/ash_output"))
-        {
+        if is_dir && VENDORED.iter().any(|vendored| name == *vendored) {
             return Decision::Skip;
         }
         let is_excluded = self.excluded.is_some_and(|excluded| {
@@ -121,6 +126,9 @@ impl<'a> Builtin<'a> {
         });
         if is_excluded || is_cdk_asset(path, name) {
             return Decision::Skip;
+        }
+        if is_dir && self.own.are_in(path) {
+            return Decision::Enter;
         }
         // Synthesised templates are scanned even where their kind of file is ignored.
         let is_template = !is_dir && name.as_encoded_bytes().ends_with(b".template.json");

@@ -4,7 +4,7 @@ use std::{
     cmp::Ordering,
     collections::BTreeMap,
     ffi::OsString,
-    fs::{self, File, FileType},
+    fs::{self, FileType},
     io,
     num::NonZero,
     path::{Path, PathBuf},
@@ -15,7 +15,8 @@ use std::{
 use ash_model::{notice::Notice, path::RelPath};
 
 use crate::{
-    reader,
+    own::OwnResults,
+    reader::{self, open_no_follow},
     rules::{Builtin, Decision, Exclusion, IGNORE_FILE_LIMIT, IGNORE_FILES, Rules},
 };
 
@@ -26,8 +27,8 @@ const THREADS: usize = 8;
 pub struct Walk<'a> {
     /// The scanned directory.
     pub source: &'a Path,
-    /// Where results go: left out when it lies inside, whatever it is called.
-    pub output: Option<&'a Path>,
+    /// ash's own results: left out where they lie inside.
+    pub own: &'a OwnResults,
     /// What settings leave out.
     pub excluded: Option<&'a dyn Exclusion>,
     /// Scanners run with fewer rights than this process (root that gives up its capabilities): what only those rights can read counts as
@@ -82,10 +83,9 @@ pub struct Unread {
 /// When the scanned directory itself cannot be read.
 pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
     fs::read_dir(walk.source)?;
-    let output = walk.output.and_then(|output| inside(walk.source, output));
     let shared = Shared {
         source: walk.source,
-        builtin: Builtin::new(output, walk.excluded),
+        builtin: Builtin::new(walk.own, walk.excluded),
         confined_root: walk.confined_root,
         queue: Mutex::new(Queue { directories: vec![Directory::root()], busy: 0 }),
         changed: Condvar::new(),
@@ -119,13 +119,6 @@ fn crashed() -> ScanSet {
     ScanSet { unread: vec![unread], ..ScanSet::default() }
 }
 
-/// The path of a directory below the source, both real.
-fn inside(source: &Path, directory: &Path) -> Option<PathBuf> {
-    let below =
-        directory.canonicalize().ok()?.strip_prefix(source.canonicalize().ok()?).ok()?.to_owned();
-    (!below.as_os_str().is_empty()).then_some(below)
-}
-
 /// The order of [`RelPath`], by parts, without splitting: a separator sorts before everything else.
 fn in_order(left: &RelPath, right: &RelPath) -> Ordering {
     let (left, right) = (
@@ -143,11 +136,13 @@ fn in_order(left: &RelPath, right: &RelPath) -> Ordering {
 struct Directory {
     path: PathBuf,
     rules: Arc<Rules>,
+    /// An ignore file names this directory, and it is looked into all the same.
+    hidden_by: Option<PathBuf>,
 }
 
 impl Directory {
     fn root() -> Self {
-        Self { path: PathBuf::new(), rules: Arc::default() }
+        Self { path: PathBuf::new(), rules: Arc::default(), hidden_by: None }
     }
 }
 
@@ -206,11 +201,17 @@ impl Shared<'_> {
         let rules = self.rules(directory, &entries, set);
         for (name, kind) in entries {
             let path = directory.path.join(&name);
+            let mut hidden_by = None;
             let keep = match self.builtin.decide(&path, &name, kind.is_dir()) {
                 Decision::Skip => false,
                 Decision::Keep => true,
+                Decision::Enter => {
+                    hidden_by = rules.ignored_by(&path, true);
+                    true
+                }
                 Decision::Ask => {
                     let by = rules.ignored_by(&path, kind.is_dir());
+                    let by = by.or_else(|| directory.hidden_by.clone());
                     let is_kept = by.is_none();
                     if let Some(by) = by.filter(|_| kind.is_dir() || kind.is_file()) {
                         *set.left_out.entry(by).or_default() += 1;
@@ -231,7 +232,7 @@ impl Shared<'_> {
                 });
             }
             if kind.is_dir() {
-                found.push(Directory { path, rules: Arc::clone(&rules) });
+                found.push(Directory { path, rules: Arc::clone(&rules), hidden_by });
             } else if kind.is_file() {
                 set.files.extend(RelPath::new(path));
             }
@@ -279,6 +280,9 @@ impl Shared<'_> {
                 continue;
             }
             let path = directory.path.join(name);
+            if self.builtin.is_own(&path) {
+                continue;
+            }
             match read_ignore_file(&self.source.join(&path)) {
                 Ok(text) => files.push((index, text)),
                 Err(error) => set.notices.push(not_obeyed(&path, &error)),
@@ -316,32 +320,6 @@ fn read_ignore_file(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-#[cfg(unix)]
-fn open_no_follow(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    use rustix::fs::OFlags;
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened =
-        fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    opened.map_err(|error| {
-        if rustix::io::Errno::from_io_error(&error) == Some(rustix::io::Errno::LOOP) {
-            io::Error::other("it is a link")
-        } else {
-            error
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn open_no_follow(path: &Path) -> io::Result<File> {
-    if path.symlink_metadata()?.is_symlink() {
-        Err(io::Error::other("it is a link"))
-    } else {
-        File::open(path)
-    }
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
@@ -365,7 +343,7 @@ mod tests {
         fn walk(&self) -> ScanSet {
             scan_set(&Walk {
                 source: self.0.path(),
-                output: None,
+                own: &OwnResults::within(self.0.path(), Path::new("/")),
                 excluded: None,
                 confined_root: false,
             })
@@ -472,9 +450,13 @@ mod tests {
             ("src/a.py", ""),
         ]);
         let source = lab.0.path().join("src");
-        let set =
-            scan_set(&Walk { source: &source, output: None, excluded: None, confined_root: false })
-                .unwrap();
+        let set = scan_set(&Walk {
+            source: &source,
+            own: &OwnResults::default(),
+            excluded: None,
+            confined_root: false,
+        })
+        .unwrap();
         assert_eq!(names(&set), ["a.py"]);
     }
 
@@ -562,28 +544,44 @@ mod tests {
     }
 
     #[test]
-    fn the_output_directory_is_left_out_by_what_it_is() {
-        let lab = Lab::new(&[("out/r.json", ""), ("a", ""), ("x.bak", ""), ("other/out/b", "")]);
+    fn of_an_output_directory_only_the_results_are_left_out() {
+        let lab = Lab::new(&[
+            ("out/scanners/x/a.py", ""),
+            ("out/ash_aggregated_results.json", ""),
+            ("out/evil.py", ""),
+            (".ash/ash_output/reports/r.json", ""),
+            (".ash/ash_output/.gitignore", "*\n"),
+            (".ash/ash_output/evil.py", ""),
+            ("other/out/scanners/b", ""),
+            ("x.bak", ""),
+        ]);
         symlink("out", lab.0.path().join("alias")).unwrap();
-        let output = lab.0.path().join("alias");
-        let set = scan_set(&Walk {
-            source: lab.0.path(),
-            output: Some(&output),
-            excluded: Some(&Named("x.bak")),
-            confined_root: false,
-        })
-        .unwrap();
-        assert_eq!(names(&set), ["a", "other/out/b"]);
-        // Output into the scanned directory itself leaves nothing out.
-        fs::remove_file(lab.0.path().join("x.bak")).unwrap();
-        let set = scan_set(&Walk {
-            source: lab.0.path(),
-            output: Some(lab.0.path()),
-            excluded: Some(&Named("out")),
-            confined_root: false,
-        })
-        .unwrap();
-        assert_eq!(names(&set), ["a", "other/out/b"]);
+        let walk = |output: &str| {
+            let own = OwnResults::within(lab.0.path(), &lab.0.path().join(output));
+            let excluded = Named("x.bak");
+            let walk = Walk {
+                source: lab.0.path(),
+                own: &own,
+                excluded: Some(&excluded),
+                confined_root: false,
+            };
+            names(&scan_set(&walk).unwrap())
+        };
+        let expected = [".ash/ash_output/evil.py", "other/out/scanners/b", "out/evil.py"];
+        assert_eq!(walk("alias"), expected);
+        // Output into the scanned directory itself leaves nothing of it out.
+        assert_eq!(walk("").len(), expected.len() + 2);
+    }
+
+    #[test]
+    fn an_ignore_file_that_names_an_output_directory_hides_what_is_not_a_result() {
+        let files = [(".ash/.gitignore", "ash_output*\n"), (".ash/ash_output/reports/r.json", "")];
+        let lab = Lab::new(&files);
+        assert_eq!(lab.walk().left_out, BTreeMap::new(), "results are not news");
+        assert_eq!(lab.found(), [".ash/.gitignore"]);
+        let lab = Lab::new(&[files[0], files[1], (".ash/ash_output/d/evil.py", "")]);
+        assert_eq!(lab.walk().left_out, BTreeMap::from([(PathBuf::from(".ash/.gitignore"), 1)]));
+        assert_eq!(lab.found(), [".ash/.gitignore"]);
     }
 
     #[test]
@@ -610,7 +608,7 @@ mod tests {
             assert!(
                 scan_set(&Walk {
                     source: &source,
-                    output: None,
+                    own: &OwnResults::default(),
                     excluded: None,
                     confined_root: false
                 })
@@ -631,7 +629,8 @@ mod tests {
         // Only root can give a file away; for anybody else the tree is simply their own.
         let given_away = chown(tree.path().join("closed.py"), Some(12345), Some(12345)).is_ok();
         let unread = |confined_root| {
-            let walk = Walk { source: tree.path(), output: None, excluded: None, confined_root };
+            let own = OwnResults::default();
+            let walk = Walk { source: tree.path(), own: &own, excluded: None, confined_root };
             scan_set(&walk)
                 .unwrap()
                 .unread

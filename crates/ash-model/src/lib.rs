@@ -8,6 +8,7 @@ pub mod notice;
 pub mod path;
 pub mod report;
 pub mod requirements;
+pub mod results;
 pub mod severity;
 pub mod source;
 pub mod status;

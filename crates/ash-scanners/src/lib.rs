@@ -39,8 +39,8 @@ pub struct Site<'a> {
     pub source: &'a Path,
     /// Where this scanner may write, absolute.
     pub results: &'a Path,
-    /// The output directory of the scan, absolute.
-    pub output: &'a Path,
+    /// The output directories inside the source, whose results are not to be scanned.
+    pub outputs: &'a [RelPath],
     /// The files of the scan set, sorted.
     pub files: &'a [RelPath],
     /// Reads scanned files safely.

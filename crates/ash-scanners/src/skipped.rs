@@ -1,13 +1,31 @@
-//! Directories a tool that walks the tree by itself need not enter. ash drops findings there anyway; this only saves the work.
+//! What a tool that walks the tree by itself need not look at. ash drops findings there anyway; this only saves the work.
 
-use ash_model::path::RelPath;
+use ash_model::{
+    path::RelPath,
+    results::{DIRECTORIES, FILES},
+};
 
 use crate::Site;
 
 /// Directories of other people's code or of version control, wherever they are.
 pub(crate) const NAMES: [&str; 4] = [".venv", "venv", "node_modules", ".git"];
 
-/// The output directory, when it lies in the scanned tree.
-pub(crate) fn output(site: &Site<'_>) -> Option<RelPath> {
-    RelPath::new(site.output.strip_prefix(site.source).ok()?).ok()
+/// Directories of ash's own results in the scanned tree.
+pub(crate) fn result_directories(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
+    named(site, &DIRECTORIES)
+}
+
+/// Files of ash's own results in the scanned tree, beside those directories.
+pub(crate) fn result_files(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
+    named(site, &FILES).filter(|file| !file.as_path().ends_with(".gitignore"))
+}
+
+fn named<'s>(
+    site: &Site<'s>,
+    names: &'static [&'static str],
+) -> impl Iterator<Item = RelPath> + 's {
+    let outputs = site.outputs.iter();
+    outputs.flat_map(move |output| {
+        names.iter().filter_map(|name| RelPath::new(output.as_path().join(name)).ok())
+    })
 }

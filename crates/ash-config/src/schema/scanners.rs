@@ -81,7 +81,12 @@ const CHECKOV: &[Field] = &[
     field("frameworks", TEXTS, "[all]", "The frameworks to check."),
     field("skip_frameworks", TEXTS, "[]", "The frameworks not to check."),
     field("skip_path", PATTERNS, "[]", "Paths to leave out, as regular expressions."),
-    unused("skip_ash_output_dir", Shape::Bool, "true", "the output directory is never scanned"),
+    unused(
+        "skip_ash_output_dir",
+        Shape::Bool,
+        "true",
+        "results of ash in the tree are never scanned",
+    ),
 ];
 
 const SEMGREP: &[Field] = &[

@@ -119,10 +119,10 @@ fn excluded(site: &Site<'_>) -> OsString {
         patterns.push(anchored(source.as_encoded_bytes(), &format!("/{name}/*")));
         patterns.push(anchored(source.as_encoded_bytes(), &format!("/*/{name}/*")));
     }
-    if let Some(output) = skipped::output(site) {
+    for results in skipped::result_directories(site) {
         let mut pattern = escaped(source.as_encoded_bytes());
         pattern.push(b'/');
-        pattern.extend(escaped(output.as_path().as_os_str().as_encoded_bytes()));
+        pattern.extend(escaped(results.as_path().as_os_str().as_encoded_bytes()));
         pattern.extend(b"/*");
         patterns.push(pattern);
     }
@@ -168,11 +168,13 @@ mod tests {
     fn the_command_line_is_the_documented_one_and_no_file_of_the_tree_is_obeyed() {
         let tree = Tree::new(&["a b.py", "x/.bandit"]);
         let calls = run(&Bandit, &tree);
+        let names = ["reports", "scanners", "converted", "analysis", "inspect", "projects"];
+        let results = names.map(|name| format!("{{source}}/.ash/ash_output/{name}/*")).join(",");
         assert_eq!(
-            tree.words(&calls[0]),
+            tree.words(&calls[0]).replace(&results, "{results of ash}"),
             "bandit --format json --recursive --ini {results}/bandit.ini --confidence-level all --severity-level all \
              --exclude={source}/.venv/*,{source}/*/.venv/*,{source}/venv/*,{source}/*/venv/*,{source}/node_modules/*,{source}/*/node_modules/*,\
-             {source}/.git/*,{source}/*/.git/*,{source}/.ash/ash_output/* {source} --output {results}/bandit.json"
+             {source}/.git/*,{source}/*/.git/*,{results of ash} {source} --output {results}/bandit.json"
         );
         assert_eq!(calls[0].inputs, [(own(INI), b"[bandit]\n".to_vec())]);
     }

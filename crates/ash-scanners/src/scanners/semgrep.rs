@@ -163,8 +163,8 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     for name in skipped::NAMES {
         call = call.args([joined("--exclude=", name)]);
     }
-    if let Some(output) = skipped::output(site) {
-        call = call.args([joined("--exclude=/", ignore_pattern(&output))]);
+    for results in skipped::result_directories(site).chain(skipped::result_files(site)) {
+        call = call.args([joined("--exclude=/", ignore_pattern(&results))]);
     }
     for (flag, values) in [
         ("--exclude=", options.patterns("exclude")?),
@@ -233,10 +233,12 @@ mod tests {
     fn offline_only_the_rules_that_come_with_ash_are_used() {
         let mut tree = Tree::new(&["a.py"]);
         tree.offline = true;
+        let names = "reports scanners converted analysis inspect projects ash_aggregated_results.json ash-scan-set-files-list.txt ash-ignore-report.txt ash.log ash.log.jsonl .ash-output";
+        let results: Vec<_> = names.split(' ').map(|name| format!("--exclude=/.ash/ash_output/{name}")).collect();
         assert_eq!(
-            words(&tree),
+            words(&tree).replace(&results.join(" "), "{results of ash}"),
             "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --timeout=30 --x-semgrepignore-filename={IMPOSSIBLE} --config={results}/rules --exclude=.venv --exclude=venv \
-             --exclude=node_modules --exclude=.git --exclude=/.ash/ash_output --sarif --sarif-output={results}/results_sarif.sarif ."
+             --exclude=node_modules --exclude=.git {results of ash} --sarif --sarif-output={results}/results_sarif.sarif ."
         );
         tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());
         assert!(words(&tree).contains("--config={results}/rules --config=/var/rules --exclude"), "{}", words(&tree));

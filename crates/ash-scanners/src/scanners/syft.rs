@@ -3,9 +3,11 @@
 //! syft reads `.syft.yaml` of the directory it runs in, and such a file can exclude everything. It runs in the results directory with
 //! an empty configuration of ash's own; the operator's `options.config_file` takes its place, after the trust rules.
 
+use std::ffi::OsString;
+
 use ash_model::{
     ids::ScannerId,
-    path::printable,
+    path::{RelPath, os_string, printable},
     requirements::{Requirements, texts},
     tool::{Cwd, Program, ToolCall, ToolOutput},
 };
@@ -64,7 +66,7 @@ impl Scanner for Syft {
     }
 }
 
-fn environment() -> Vec<(String, std::ffi::OsString)> {
+fn environment() -> Vec<(String, OsString)> {
     vec![("SYFT_CHECK_FOR_APP_UPDATE".to_owned(), "false".into())]
 }
 
@@ -82,8 +84,8 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
         joined("--source-name=", name),
         "--exclude=**/.git/**".into(),
     ]);
-    if let Some(output) = skipped::output(site).filter(|output| output.as_path().to_str().is_some_and(|text| !text.contains(['*', '?', '[', '{', '\\']))) {
-        call = call.args([joined("--exclude=./", output.as_path().join("**"))]);
+    for results in skipped::result_directories(site) {
+        call = call.args([joined("--exclude=./", pattern(&results))]);
     }
     for pattern in options.patterns("exclude")? {
         call = call.args([joined("--exclude=", pattern)]);
@@ -92,6 +94,19 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     call.cwd = Cwd::Results;
     call.outputs = vec![own(SBOM)];
     Ok(call)
+}
+
+/// Everything below a path, in the syntax of syft's patterns.
+fn pattern(path: &RelPath) -> OsString {
+    let mut pattern = vec![];
+    for byte in path.as_path().as_os_str().as_encoded_bytes() {
+        if b"*?[]{}\\".contains(byte) {
+            pattern.push(b'\\');
+        }
+        pattern.push(*byte);
+    }
+    pattern.extend(b"/**");
+    os_string(pattern)
 }
 
 #[cfg(test)]
@@ -106,12 +121,21 @@ mod tests {
         let tree = Tree::new(&[".syft.yaml", "package-lock.json"]);
         let call = run(&Syft, &tree).remove(0);
         assert_eq!(
-            tree.words(&call),
+            tree.words(&call).replace(
+                "--exclude=./.ash/ash_output/reports/** --exclude=./.ash/ash_output/scanners/** --exclude=./.ash/ash_output/converted/** \
+                 --exclude=./.ash/ash_output/analysis/** --exclude=./.ash/ash_output/inspect/** --exclude=./.ash/ash_output/projects/**",
+                "{results of ash}"
+            ),
             "syft --config={results}/syft.config.yaml scan dir:{source} --output=cyclonedx-json={results}/syft.cdx.json --base-path={source} --source-name=the tree \
-             --exclude=**/.git/** --exclude=./.ash/ash_output/**"
+             --exclude=**/.git/** {results of ash}"
         );
         assert_eq!((call.cwd, call.inputs), (Cwd::Results, vec![(own(CONFIG), b"{}\n".to_vec())]));
         assert_eq!(call.env, [("SYFT_CHECK_FOR_APP_UPDATE".to_owned(), "false".into())]);
+    }
+
+    #[test]
+    fn a_name_with_wildcards_excludes_only_itself() {
+        assert_eq!(pattern(&own("o[1]{x}*?")), r"o\[1\]\{x\}\*\?/**");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::{InterpretError, Interpreted, Plan, Site};
 pub(crate) struct Tree {
     pub(crate) source: PathBuf,
     pub(crate) results: PathBuf,
-    pub(crate) output: PathBuf,
+    pub(crate) outputs: Vec<RelPath>,
     pub(crate) files: Vec<RelPath>,
     pub(crate) contents: HashMap<RelPath, Vec<u8>>,
     pub(crate) offline: bool,
@@ -45,7 +45,7 @@ impl Tree {
         let source = PathBuf::from("/the tree");
         let mut tree = Self {
             results: PathBuf::from("/the tree/.ash/ash_output/scanners/x/source"),
-            output: PathBuf::from("/the tree/.ash/ash_output"),
+            outputs: vec![RelPath::new(ash_model::results::DEFAULT_OUTPUT).unwrap()],
             source,
             files: vec![],
             contents: HashMap::new(),
@@ -64,7 +64,7 @@ impl Tree {
         let mut tree = Self::new(&["app/server.py", "web/package.json"]);
         tree.source = PathBuf::from("/src");
         tree.results = PathBuf::from("/results");
-        tree.output = PathBuf::from("/results");
+        tree.outputs = vec![];
         tree
     }
 
@@ -103,7 +103,7 @@ impl Tree {
         look(&Site {
             source: &self.source,
             results: &self.results,
-            output: &self.output,
+            outputs: &self.outputs,
             files: &self.files,
             reader: &Contents(&self.contents),
             offline: self.offline,

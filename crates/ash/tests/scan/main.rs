@@ -18,6 +18,7 @@ mod interrupted;
 mod npm_audit;
 mod paths;
 mod refused;
+mod results;
 mod settings;
 mod suppressions;
 mod verdicts;
