@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -40,8 +41,7 @@ impl Environment<'_> {
     pub(super) fn whole(&self, tools: &Tools) -> Option<String> {
         let stamp = Stamp::read(&tools.environment(self.name))?;
         let same = stamp.requirement == self.requirement && stamp.with == self.with;
-        // An upgrade of the system's Python leaves a link to nowhere.
-        (same && tools.python_of(self.name).is_some()).then_some(stamp.version)
+        (same && self.lacks(&tools.environment(self.name)).is_none()).then_some(stamp.version)
     }
 
     /// Makes the environment, or puts the previous one back.
@@ -108,6 +108,17 @@ impl Environment<'_> {
             packages,
         };
         run(&format!("cannot install `{}`", self.requirement), fill)?;
+        if let Some(lacking) = self.lacks(dir) {
+            // Whatever answered as uv did not do what it was asked.
+            return Err(Failure::new(format!(
+                "`{}` said that it installed `{}`, but there is no {lacking} in `{}`",
+                uv.path.display(),
+                self.requirement,
+                dir.display()
+            ))
+            .hint("look what that `uv` is, or take it off `PATH`: ash then fetches its own")
+            .hint(format!("then run `ash dependencies install --tool {}`", self.name)));
+        }
         let version = pinned_version(self.requirement).to_owned();
         let stamp = Stamp {
             format: Stamp::FORMAT,
@@ -122,6 +133,20 @@ impl Environment<'_> {
             Failure::new(format!("cannot write to `{}`: {error}", dir.display()))
         })?;
         Ok(version)
+    }
+
+    /// What of the declared environment is not there: an exit code of 0 alone proves nothing.
+    fn lacks(&self, dir: &Path) -> Option<String> {
+        // An upgrade of the system's Python leaves a link to nowhere.
+        let programs = ["python", self.name].map(|name| dir.join("bin").join(name));
+        if let Some(program) = programs.iter().find(|program| !is_program(program)) {
+            return Some(format!("program `{}`", program.display()));
+        }
+        let pinned = std::iter::once(&self.requirement).chain(self.with);
+        pinned
+            .filter(|requirement| !has_package(dir, requirement))
+            .next()
+            .map(|requirement| format!("package `{}`", requirement.replace("==", " ")))
     }
 
     /// Adds what to do, from what uv is known to say.
@@ -173,6 +198,21 @@ fn set_aside(dir: &Path, previous: &PathBuf) -> io::Result<()> {
         return std::fs::rename(dir, previous);
     }
     remove(dir)
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a package is installed in exactly the pinned version, by the directory each installer writes its record into:
+/// `lib/python3.11/site-packages/cfn_lint-1.58.0.dist-info`.
+fn has_package(dir: &Path, requirement: &str) -> bool {
+    let Some((name, version)) = requirement.split_once("==") else { return false };
+    let name = name.split('[').next().unwrap_or_default().trim();
+    let name = name.to_lowercase().replace(['-', '.'], "_");
+    let record = format!("site-packages/{name}-{}.dist-info/METADATA", version.trim());
+    let libraries = std::fs::read_dir(dir.join("lib")).into_iter().flatten().flatten();
+    libraries.into_iter().any(|library| library.path().join(&record).is_file())
 }
 
 fn remove(dir: &Path) -> io::Result<()> {

@@ -119,5 +119,13 @@ pub(super) fn system_tool(
     let version = installer
         .version_of(&path)
         .ok_or_else(|| Failure::new(format!("`{} --version` failed", path.display())).hint(hint))?;
+    if !version.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit()) {
+        let said = printable(version.chars().take(60).collect::<String>().as_ref());
+        return Err(Failure::new(format!(
+            "`{} --version` says `{said}`, which is no version",
+            path.display()
+        ))
+        .hint(hint));
+    }
     Ok(Outcome::Found { version: printable(version.as_ref()), path })
 }

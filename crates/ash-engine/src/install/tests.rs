@@ -19,7 +19,10 @@ struct Fake {
     /// A step whose command line contains this text fails, saying this.
     fail: RefCell<Option<(&'static str, &'static str)>>,
     uv_version: &'static str,
+    npm_version: &'static str,
     python_version: &'static str,
+    /// What the stand-in for uv leaves out although it says that all went well.
+    omits: RefCell<&'static str>,
 }
 
 impl Fake {
@@ -28,7 +31,26 @@ impl Fake {
             steps: RefCell::new(vec![]),
             fail: RefCell::new(None),
             uv_version: "0.13.9",
+            npm_version: "11.19.1",
             python_version: "3.11.2",
+            omits: RefCell::new("nothing"),
+        }
+    }
+
+    /// Does what uv does to an environment for one requirement.
+    fn fill(&self, python: &Path, requirement: &str) {
+        let omits = *self.omits.borrow();
+        let (name, version) = requirement.split_once("==").unwrap();
+        let name = name.split('[').next().unwrap();
+        if omits != "program" {
+            program(&python.with_file_name(name));
+        }
+        let version = if omits == "version" { "0.0.1" } else { version };
+        if omits != "package" {
+            let packages = python.parent().unwrap().join("../lib/python3.11/site-packages");
+            let record = packages.join(format!("{}-{version}.dist-info", name.replace('-', "_")));
+            fs::create_dir_all(&record).unwrap();
+            fs::write(record.join("METADATA"), "").unwrap();
         }
     }
 
@@ -67,19 +89,20 @@ impl Runner for Fake {
                 let name = installer.file_name().and_then(|name| name.to_str()).unwrap_or_default();
                 let said = match name {
                     "uv" => format!("uv {} (test)\n", self.uv_version),
-                    "npm" => "11.19.1\n".to_owned(),
+                    "npm" => format!("{}\n", self.npm_version),
                     _ => format!("Python {}\n", self.python_version),
                 };
                 return Ok(Self::ran(0, &said, ""));
             }
             TrustedCall::UvVenv { environment, .. }
             | TrustedCall::PythonVenv { environment, .. } => {
-                program(&environment.join("bin/python"))
+                if *self.omits.borrow() != "python" {
+                    program(&environment.join("bin/python"));
+                }
             }
             TrustedCall::UvPipInstall { python, packages, .. } => {
                 for package in packages {
-                    let name = package.as_str().split(['[', '=']).next().unwrap_or_default();
-                    program(&python.with_file_name(name));
+                    self.fill(python, package.as_str());
                 }
             }
             TrustedCall::PipInstallUv { python, .. } => {
@@ -267,6 +290,35 @@ fn a_failed_install_leaves_nothing_that_looks_whole_and_says_what_uv_said() {
 }
 
 #[test]
+fn an_installer_that_says_it_is_done_and_is_not_is_not_believed() {
+    for (omits, lacking) in [
+        ("program", "bin/bandit`"),
+        ("python", "bin/python`"),
+        ("package", "no package `bandit[sarif,toml] 1.9.4`"),
+        ("version", "no package `bandit[sarif,toml] 1.9.4`"),
+    ] {
+        let machine = Machine::with(&["uv"]);
+        *machine.fake.omits.borrow_mut() = omits;
+        let failure = machine.failure(bandit());
+        assert!(failure.what.contains(lacking), "{omits}: {}", failure.what);
+        assert_eq!(machine.tools.locate("bandit"), None, "{omits}");
+        assert!(!machine.tools.dir().join("bandit").exists(), "{omits}");
+        *machine.fake.omits.borrow_mut() = "nothing";
+        assert_eq!(machine.outcome(bandit()), installed("1.9.4"), "the control");
+    }
+}
+
+#[test]
+fn an_environment_that_lost_a_piece_is_made_again() {
+    let machine = Machine::with(&["uv"]);
+    for piece in ["bin/bandit", "lib/python3.11/site-packages/bandit-1.9.4.dist-info/METADATA"] {
+        machine.install(&[bandit()]);
+        fs::remove_file(machine.tools.dir().join("bandit").join(piece)).unwrap();
+        assert_eq!(machine.outcome(bandit()), installed("1.9.4"), "{piece}");
+    }
+}
+
+#[test]
 fn an_environment_without_its_stamp_does_not_exist() {
     let machine = Machine::with(&["uv"]);
     program(&machine.tools.dir().join("bandit/bin/bandit"));
@@ -381,6 +433,9 @@ fn a_system_tool_is_found_or_named_with_what_to_install() {
     let machine = Machine::with(&["npm"]);
     let path = machine.root.path().join("bin/npm");
     assert_eq!(machine.outcome(npm()), Outcome::Found { version: "11.19.1".into(), path });
+    let mut machine = Machine::with(&["npm"]);
+    machine.fake.npm_version = "welcome!";
+    assert!(machine.failure(npm()).what.ends_with("says `welcome!`, which is no version"));
     let failure = Machine::with(&[]).failure(npm());
     assert_eq!(failure.what, "`npm` is not on `PATH`, and ash does not install it");
     assert_eq!(failure.hints, ["install Node.js 20 or newer"]);

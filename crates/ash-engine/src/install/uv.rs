@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use ash_model::path::printable;
 use ash_sandbox::{Package, TrustedCall};
 
 use super::{
@@ -154,6 +155,14 @@ fn attempt(installer: &Installer<'_>, python: &Python, way: Way) -> Result<Uv, F
     let uv = ask(installer, path.clone()).ok_or_else(|| {
         Failure::new(format!("{}: `{}` does not run", way.name(), path.display()))
     })?;
+    if REQUIREMENT.split_once("==").is_none_or(|(_, pinned)| pinned != uv.version) {
+        return Err(Failure::new(format!(
+            "{}: `{}` is uv {}, not `{REQUIREMENT}`",
+            way.name(),
+            path.display(),
+            printable(uv.version.as_ref())
+        )));
+    }
     let stamp = Stamp {
         format: Stamp::FORMAT,
         version: uv.version.clone(),

@@ -63,6 +63,39 @@ fn no_results_at_all_are_an_error() {
 }
 
 #[test]
+fn no_scanner_that_exits_0_and_reports_nothing_has_passed() {
+    let lab = Lab::new();
+    for (name, text) in [
+        ("stack.yaml", "Resources:\n  A:\n    Type: AWS::S3::Bucket\n"),
+        (".github/workflows/a.yml", "on: push\n"),
+        ("package.json", "{}"),
+        ("package-lock.json", "{\"lockfileVersion\": 3, \"packages\": {}}"),
+    ] {
+        let path = lab.path("source").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let programs =
+        ["bandit", "cfn-lint", "checkov", "detect-secrets", "npm", "semgrep", "syft", "zizmor"];
+    for program in programs {
+        lab.tool(program, "exit 0");
+    }
+    // The worker of detect-secrets is started by the interpreter its program names.
+    let quiet = lab.path("bin/quiet");
+    lab.tool("quiet", "exit 0");
+    std::fs::write(lab.path("bin/detect-secrets"), format!("#!{}\n", quiet.display())).unwrap();
+    lab.tool("node", "exit 0");
+    let scanned = lab.scan(&[]);
+    assert_eq!(scanned.code, Some(1), "{}", scanned.stderr);
+    let scanners = scanned.results["scanner_results"].as_object().unwrap();
+    assert_eq!(scanners.len(), programs.len());
+    for name in scanners.keys() {
+        assert_eq!(scanned.status(name), "ERROR", "{name}: {}", scanned.reason(name));
+        assert!(!scanned.reason(name).is_empty(), "{name}");
+    }
+}
+
+#[test]
 fn a_scanner_that_never_ends_is_ended() {
     for sandbox in ["off", "bwrap", "landlock"] {
         let scanned = beside_bandit(
