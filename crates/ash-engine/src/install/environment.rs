@@ -142,11 +142,9 @@ impl Environment<'_> {
         if let Some(program) = programs.iter().find(|program| !is_program(program)) {
             return Some(format!("program `{}`", program.display()));
         }
-        let pinned = std::iter::once(&self.requirement).chain(self.with);
-        pinned
-            .filter(|requirement| !has_package(dir, requirement))
-            .next()
-            .map(|requirement| format!("package `{}`", requirement.replace("==", " ")))
+        let mut pinned = std::iter::once(&self.requirement).chain(self.with);
+        let absent = pinned.find(|requirement| !has_package(dir, requirement))?;
+        Some(format!("package `{}`", absent.replace("==", " ")))
     }
 
     /// Adds what to do, from what uv is known to say.
