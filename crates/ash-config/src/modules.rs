@@ -11,6 +11,9 @@ use crate::{
 
 const KEY: &str = "ash_plugin_modules";
 
+/// Where the Python tool has them.
+const PACKAGE: &str = "automated_security_helper.plugin_modules";
+
 /// The last part of a module's name, and the scanner it brought.
 const BUILT_IN: [(&str, &str); 3] = [
     ("ash_snyk_plugins", "snyk-code"),
@@ -56,6 +59,12 @@ pub(crate) fn judge(
                 .hint("their scanners and reporters do not run; review what they would have done"),
         );
     }
+}
+
+/// The modules that may be named: those whose scanners are built in.
+pub(crate) fn with_effect(known_scanners: &[&str]) -> Vec<String> {
+    let of = BUILT_IN.iter().filter(|(_, scanner)| known_scanners.contains(scanner));
+    of.map(|(name, _)| format!("{PACKAGE}.{name}")).collect()
 }
 
 fn is_built_in(module: &str, known_scanners: &[&str]) -> bool {

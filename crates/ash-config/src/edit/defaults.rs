@@ -5,16 +5,13 @@ use serde_json::Value;
 use super::write::{self, Language};
 use crate::schema;
 
-/// What editors complete and check the file with.
-const SCHEMA: &str = "https://raw.githubusercontent.com/awslabs/automated-security-helper/main/automated_security_helper/schemas/AshConfig.json";
-
 /// The text of a new configuration file. It means the same as no file at all, apart from the project's name.
 pub fn default_text(project_name: &str, scanners: &[&str], reporters: &[(&str, bool)]) -> String {
     let name = write::inline(&Value::from(project_name), Language::Yaml, false);
     let modes = schema::MODES.join(", ");
     let mut text = format!(
         "\
-# yaml-language-server: $schema={SCHEMA}
+# `ash config schema` prints what editors can complete and check this file with; `ash config schema --help` says how.
 # Every value here is the default. `ash config get` shows what a scan would use, `ash config lint` what could be better.
 project_name: {name}
 
@@ -43,8 +40,9 @@ sandbox:
   network_scanners: null
   extra_read_paths: []
 
-# Python packages with plugins, and SARIF or CycloneDX files of other tools to merge.
+# Modules of the Python tool. ash loads no code of others: only one whose scanners are built in here may be named.
 ash_plugin_modules: []
+# Reports of other tools; this version merges none.
 external_reports_to_include: []
 
 # A scan_timeout is in seconds; a severity_threshold of null means the global one.

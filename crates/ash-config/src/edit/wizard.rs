@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema;
+use crate::{modules, schema};
 
 /// One question.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,8 +24,8 @@ pub enum QuestionKind {
     YesNo(bool),
     /// Yes or no; yes empties the list of scanners with a network, no leaves it.
     Offline(bool),
-    /// Words with commas between them.
-    Words(Vec<String>),
+    /// Some of the first words, with commas between them.
+    Words(Vec<String>, Vec<String>),
 }
 
 /// The questions for a configuration that reads like this now.
@@ -75,13 +75,16 @@ pub fn questions(
             kind: QuestionKind::YesNo(is_on),
         });
     }
-    let modules = value(&["ash_plugin_modules"]).and_then(Value::as_array);
-    let modules = modules.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-    questions.push(Question {
-        key: "ash_plugin_modules".to_owned(),
-        text: "Modules with community plugins".to_owned(),
-        kind: QuestionKind::Words(modules.collect()),
-    });
+    let known = modules::with_effect(scanners);
+    if !known.is_empty() {
+        let modules = value(&["ash_plugin_modules"]).and_then(Value::as_array);
+        let modules = modules.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        questions.push(Question {
+            key: "ash_plugin_modules".to_owned(),
+            text: "Modules whose scanners to use".to_owned(),
+            kind: QuestionKind::Words(known, modules.collect()),
+        });
+    }
     questions
 }
 
@@ -95,9 +98,10 @@ impl Question {
             QuestionKind::YesNo(now) | QuestionKind::Offline(now) => {
                 format!("{}? (y/n) [{}]: ", self.text, if *now { "y" } else { "n" })
             }
-            QuestionKind::Words(now) => {
+            QuestionKind::Words(known, now) => {
                 let now = if now.is_empty() { "none".to_owned() } else { now.join(", ") };
-                format!("{}, with commas between them, `-` for none [{now}]: ", self.text)
+                let known = known.join(", ");
+                format!("{} ({known}), with commas between them, `-` for none [{now}]: ", self.text)
             }
         }
     }
@@ -125,10 +129,14 @@ impl Question {
                 let yes = yes(typed)?;
                 (yes != *now).then(|| if yes { "[]" } else { "null" }.to_owned())
             }
-            QuestionKind::Words(now) => {
+            QuestionKind::Words(known, now) => {
                 let words =
                     typed.split(',').map(str::trim).filter(|word| !word.is_empty() && *word != "-");
                 let words: Vec<&str> = words.collect();
+                let is_named = |word: &&str| known.iter().chain(now).any(|name| name == word);
+                if !words.iter().all(is_named) {
+                    return Err(format!("names from {}", known.join(", ")));
+                }
                 (words != *now).then(|| Value::from(words).to_string())
             }
         };
@@ -157,7 +165,15 @@ mod tests {
             "scanners": {"bandit": {"enabled": false}},
         });
         let now = now.as_object().unwrap();
-        let questions = questions(now, &["bandit", "grype"], &[("sarif", true)]);
+        let scanners = ["bandit", "grype", "trivy-repo"];
+        let reporters = [("sarif", true)];
+        assert!(
+            !questions(now, &scanners[..2], &reporters)
+                .iter()
+                .any(|one| one.key == "ash_plugin_modules"),
+            "no module brings a scanner that is here"
+        );
+        let questions = questions(now, &scanners, &reporters);
         let set = |index: usize, typed: &str| questions[index].answer(typed);
         assert_eq!(
             questions[0].prompt(),
@@ -171,8 +187,12 @@ mod tests {
         assert_eq!(set(2, "y"), Ok(Some("sandbox.network_scanners=[]".to_owned())));
         assert_eq!(set(3, "Y"), Ok(Some("scanners.bandit.enabled=true".to_owned())));
         assert_eq!(set(4, "n"), Ok(Some("scanners.grype.enabled=false".to_owned())));
-        assert_eq!(set(5, "n"), Ok(Some("reporters.sarif.enabled=false".to_owned())));
-        assert_eq!(set(6, "a, b"), Ok(Some("ash_plugin_modules=[\"a\",\"b\"]".to_owned())));
-        assert!(set(5, "maybe").is_err());
+        assert_eq!(set(6, "n"), Ok(Some("reporters.sarif.enabled=false".to_owned())));
+        assert!(set(6, "maybe").is_err());
+        let module = "automated_security_helper.plugin_modules.ash_trivy_plugins";
+        assert!(questions[7].prompt().contains(module), "{}", questions[7].prompt());
+        assert_eq!(set(7, module), Ok(Some(format!("ash_plugin_modules=[\"{module}\"]"))));
+        assert!(set(7, "my_ash_plugins").is_err(), "the configuration would not load");
+        assert_eq!(set(7, "-"), Ok(None));
     }
 }

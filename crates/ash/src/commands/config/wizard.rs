@@ -121,21 +121,20 @@ mod tests {
     #[test]
     fn answers_become_settings() {
         assert_eq!(
-            answers("high\nauto\n\nn\nx_ash_plugins\n").unwrap(),
+            answers("high\nauto\n\nn\n").unwrap(),
             [
                 "global_settings.severity_threshold=HIGH",
                 "sandbox.mode=auto",
                 "scanners.bandit.enabled=false",
-                "ash_plugin_modules=[\"x_ash_plugins\"]",
             ]
         );
-        assert_eq!(answers("\n\n\n\n\n").unwrap(), [""; 0]);
+        assert_eq!(answers("\n\n\n\n").unwrap(), [""; 0]);
     }
 
     #[test]
     fn a_question_is_asked_again_until_its_answer_is_understood() {
         assert_eq!(
-            answers("info\nHIGH\n\n\n\n\n").unwrap(),
+            answers("info\nHIGH\n\n\n\n").unwrap(),
             ["global_settings.severity_threshold=HIGH"]
         );
         assert!(answers("x\nx\nx\nx\nx\n").is_err());
