@@ -106,7 +106,7 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
     let layers = Layers::new(&documents, &overrides, &sources, &mut mistakes);
     // What was dropped comes first: a file full of odd names must not push it out of sight.
     let mut notices = Vec::new();
-    let mut remarks = choice.notices(&tree);
+    let mut remarks = choice.notices(&tree, &documents);
     check(&documents, &layers, request, &sources, &mut mistakes, &mut remarks);
     if !mistakes.is_empty() {
         return Err(ConfigErrors(mistakes));
@@ -235,14 +235,29 @@ impl Choice {
         Self { used, operators, tightening: None, ignored: own }
     }
 
-    fn notices(&self, tree: &Tree) -> Vec<Notice> {
+    fn notices(&self, tree: &Tree, documents: &Documents) -> Vec<Notice> {
         let used = self.used.as_deref().map(|path| printable(path.as_os_str())).unwrap_or_default();
+        // The operator's second file is read only where the first one may not grant.
+        let second = self.operators.iter().filter(|path| {
+            documents.used_is_operators
+                && documents.used_is_trusted
+                && Some(*path) != self.used.as_ref()
+        });
+        let second = second.map(|path| Notice {
+            file: Some(printable(path.as_os_str())),
+            ..Notice::new(
+                "ASH_CONFIG",
+                format!(
+                    "this configuration is not read, its sandbox mode neither: `{used}` comes first"
+                ),
+            )
+        });
         let ignored = self.ignored.iter().map(|path| Notice {
             file: Some(printable(path.as_os_str())),
             hint: tree.holds(path).then(|| "remove it, or name it with `--config`".to_owned()),
             ..Notice::new("config", format!("this configuration is not used: `{used}` comes first and sources are never merged"))
         });
-        ignored.collect()
+        second.chain(ignored).collect()
     }
 }
 

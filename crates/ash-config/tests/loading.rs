@@ -103,6 +103,23 @@ fn without_a_file_the_documented_defaults_hold() {
 }
 
 #[test]
+fn a_file_of_the_operators_that_another_replaces_is_named() {
+    let lab = Lab::new(&[("ops/c.yaml", "{}"), ("ops/d.yaml", "sandbox: {mode: bwrap}\n")]);
+    let with = |config: Option<&str>, from_env: &str| {
+        let from_env = Some(lab.path(from_env).into());
+        load(&Request { ash_config_env: from_env, ..lab.request(config, &[]) }).unwrap()
+    };
+    let both = with(Some("ops/c.yaml"), "ops/d.yaml");
+    assert_eq!((both.settings.sandbox.mode.as_deref(), keys(&both)), (None, vec!["ASH_CONFIG"]));
+    assert_eq!(both.notices[0].file, Some(lab.path("ops/d.yaml").display().to_string()));
+    assert!(both.notices[0].reason.contains("its sandbox mode neither"), "{:?}", both.notices);
+    // The controls: the file alone, and one file named twice.
+    let alone = with(None, "ops/d.yaml");
+    assert_eq!((alone.settings.sandbox.mode.as_deref(), keys(&alone)), (Some("bwrap"), vec![]));
+    assert_eq!(keys(&with(Some("ops/c.yaml"), "ops/c.yaml")), [""; 0]);
+}
+
+#[test]
 fn bases_then_the_file_then_its_patch_then_overrides() {
     let lab = Lab::new(&[
         (

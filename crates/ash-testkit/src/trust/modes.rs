@@ -1,7 +1,7 @@
 //! The mode is a floor: a file in the tree may turn the sandbox on, and neither off nor to another backend.
 
 use super::{
-    GRANTS, GREEDY,
+    DEFAULTS, GRANTS, GREEDY,
     Make::{Dir, File, InRepo},
     Outcome, REFUSED_BWRAP, Row, SCAN, Typed, ash_config, config, mode, mode_kept, over, refused,
     row,
@@ -148,6 +148,12 @@ pub(super) const ROWS: &[Row] = &[
         &[InRepo(LANDLOCK), File("ops/c.yaml", BWRAP)],
         config("ops/c.yaml"),
         mode("bwrap"),
+    ),
+    row(
+        "--config outside comes before ASH_CONFIG, whose mode has no say",
+        &[File("ops/c.yaml", "{}"), File("ops/d.yaml", BWRAP)],
+        Typed { ash_config: Some("ops/d.yaml"), ..config("ops/c.yaml") },
+        DEFAULTS,
     ),
     row(
         "an in-tree file with a mistake has nothing to say beside ASH_CONFIG",
