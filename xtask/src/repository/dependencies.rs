@@ -24,7 +24,7 @@ const LICENCES: &[&str] = &[
 ];
 
 /// Crates that may not come in, and why.
-const BANNED: &[(&str, &str)] = &[
+pub(super) const BANNED: &[(&str, &str)] = &[
     ("duct", "starts processes; ash-sandbox is the only door"),
     ("subprocess", "starts processes; ash-sandbox is the only door"),
     ("command-group", "starts processes; ash-sandbox is the only door"),
@@ -36,6 +36,9 @@ const BANNED: &[(&str, &str)] = &[
     ("tokio", "ash uses threads; an async runtime belongs to the MCP server alone"),
     ("reqwest", "ash itself makes no connections"),
 ];
+
+/// Where dependencies come from.
+pub(super) const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Crates with a single user: the crate that knows how to use them safely.
 const ONLY_UNDER: &[(&str, &str)] =
@@ -117,7 +120,7 @@ fn every_dependency_comes_from_the_registry_under_an_allowed_licence() {
     let mut refused = Vec::new();
     for (name, package) in packages() {
         let Some(source) = &package.source else { continue };
-        if source != "registry+https://github.com/rust-lang/crates.io-index" {
+        if source != REGISTRY {
             refused.push(format!("{name} {}: from {source}", package.version));
         }
         if !is_allowed(&package.licence) {

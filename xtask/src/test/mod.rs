@@ -126,11 +126,14 @@ pub(crate) fn run() -> Result<ExitCode> {
     });
     if Call::new("cargo-deny").arg("--version").works() {
         stage(&mut tally, "dependency rules (cargo-deny)", || {
-            cargo()
-                .args(["deny", "check", "bans", "licenses", "sources"])
-                .cwd(&root)
-                .code()
-                .map(|code| code == 0)
+            for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
+                let rules = ["check", "--config", "deny.toml", "bans", "licenses", "sources"];
+                let deny = cargo().args(["deny", "--manifest-path", manifest]).args(rules);
+                if deny.cwd(&root).code()? != 0 {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
         });
     } else {
         say(
