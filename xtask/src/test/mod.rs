@@ -126,10 +126,12 @@ pub(crate) fn run() -> Result<ExitCode> {
     });
     if Call::new("cargo-deny").arg("--version").works() {
         stage(&mut tally, "dependency rules (cargo-deny)", || {
+            // Whole paths: some versions cannot use a bare file name.
+            let config = root.join("deny.toml");
             for manifest in ["Cargo.toml", "fuzz/Cargo.toml"] {
-                let rules = ["check", "--config", "deny.toml", "bans", "licenses", "sources"];
-                let deny = cargo().args(["deny", "--manifest-path", manifest]).args(rules);
-                if deny.cwd(&root).code()? != 0 {
+                let deny = cargo().args(["deny", "--manifest-path"]).arg(root.join(manifest));
+                let deny = deny.args(["check", "--config"]).arg(&config);
+                if deny.args(["bans", "licenses", "sources"]).cwd(&root).code()? != 0 {
                     return Ok(false);
                 }
             }
