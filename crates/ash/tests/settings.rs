@@ -35,7 +35,7 @@ fn plan(scanner: &dyn Scanner, option: &str, value: Value) -> Plan {
     scanner.plan(&Site {
         source: Path::new("/src"),
         results: Path::new("/results"),
-        output: Path::new("/results"),
+        outputs: &[],
         files: &files,
         reader: &Files,
         offline: false,
