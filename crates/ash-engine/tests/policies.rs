@@ -185,8 +185,8 @@ impl Case<'_> {
         let mut files: Vec<RelPath> =
             FILES.iter().map(|(name, _)| RelPath::new(name).unwrap()).collect();
         files.sort();
-        let (source, output) =
-            (self.machine.at(SOURCE), self.machine.at(SOURCE).join(".ash/ash_output"));
+        let source = self.machine.at(SOURCE);
+        let outputs = [RelPath::new(ash_model::results::DEFAULT_OUTPUT).unwrap()];
         let root = self.machine.at("");
         let variable = |name: &str| {
             let value = VARIABLES.iter().find(|(known, _)| *known == name)?.1;
@@ -195,7 +195,7 @@ impl Case<'_> {
         self.scanner.plan(&Site {
             source: &source,
             results: &self.results().join("source"),
-            output: &output,
+            outputs: &outputs,
             files: &files,
             reader: &Files,
             offline,
