@@ -63,7 +63,12 @@ mod linux {
             trial(format!("with_standby::{name}"), *test, || launcher().with_standby())
         };
         let plain = |(name, test): &Test| trial((*name).to_owned(), *test, launcher);
-        tests.iter().map(plain).chain(tests.iter().map(ready)).collect()
+        // It takes its time, of which nothing is the launcher's.
+        let slow: Test = ("a_stopped_supervisor_is_given_up", stopped_supervisor);
+        [plain(&slow)]
+            .into_iter()
+            .chain(tests.iter().flat_map(|test| [plain(test), ready(test)]))
+            .collect()
     }
 
     struct Lab {
@@ -249,6 +254,28 @@ mod linux {
             rustix::process::kill_process(supervisor, rustix::process::Signal::KILL).unwrap();
             assert_eq!(running.join().unwrap(), Err(LaunchError::SupervisorLost));
         });
+        assert_eq!(alive(&mark), [0; 0]);
+    }
+
+    /// Where the host's processes can be signalled (Landlock before Linux 6.12), what is supervised can stop its supervisor.
+    fn stopped_supervisor(lab: &Lab) {
+        let mark = lab.mark();
+        let script = format!("{STUBBORN} # {mark}");
+        let timeout = Some(3000);
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| {
+                let argv = ["/bin/sh", "-c", &script, "sh", "0"];
+                lab.run(&argv, Captures::default(), timeout)
+            });
+            lab.wait_for("up-0");
+            let supervisor = parent(alive(&mark)[0]);
+            assert_eq!(parent(supervisor), own());
+            let supervisor = rustix::process::Pid::from_raw(supervisor).unwrap();
+            rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
+            assert_eq!(running.join().unwrap(), Err(LaunchError::SupervisorLost));
+        });
+        assert!(began.elapsed() > Duration::from_secs(3), "it was given its time");
         assert_eq!(alive(&mark), [0; 0]);
     }
 

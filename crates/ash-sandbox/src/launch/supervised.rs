@@ -31,6 +31,9 @@ use crate::{
 /// Between SIGTERM and SIGKILL when the operator interrupts.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(300);
 
+/// How long after its last moment a supervisor may stay silent. One that takes longer was stopped by what it supervises, or hangs.
+const UNANSWERED: Duration = Duration::from_secs(20);
+
 /// Process numbers of the live supervisors of all threads. Held while one is started and while orphans are ended, so that a supervisor is
 /// never mistaken for an orphan.
 static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
@@ -45,6 +48,8 @@ pub(super) struct Waiting {
     supervisor: Supervisor,
     socket: UnixStream,
     output: Output,
+    /// Between its SIGTERM and its SIGKILL.
+    grace: Duration,
 }
 
 /// Where a command's output goes.
@@ -78,7 +83,7 @@ impl Waiting {
         command.args([MARK, SUPERVISE]).env_clear().stdin(OwnedFd::from(theirs));
         let output = attach(&mut command)?;
         let supervisor = Supervisor::start(command)?;
-        Ok(Self { supervisor, socket, output })
+        Ok(Self { supervisor, socket, output, grace: Duration::ZERO })
     }
 
     /// Whether it still waits: one that waits for long may have been killed meanwhile.
@@ -93,6 +98,7 @@ impl Waiting {
         exe: &Path,
     ) -> Result<Attended, LaunchError> {
         self.supervisor.is_told = true;
+        self.grace = Duration::from_millis(spec.grace_ms);
         // A supervisor that dies before it reads this is noticed by the loop.
         drop(send(&mut self.socket, spec));
         self.socket.set_nonblocking(true).map_err(|error| lost(exe, &error))?;
@@ -107,7 +113,7 @@ pub(super) struct Attended(Waiting);
 impl Attended {
     /// Attends to a command to the end of its tree.
     pub(super) fn finish(self, request: &Request<'_>, on_line: &mut OnLine<'_>) -> Outcome {
-        let Waiting { mut supervisor, socket, output } = self.0;
+        let Waiting { mut supervisor, socket, output, grace } = self.0;
         let (pipes, passed_on) = match output {
             Output::Captured(readers) => (Some(Pipes::new(readers, request.captures())), None),
             Output::PassedOn(passed_on) => (None, Some(passed_on)),
@@ -119,6 +125,8 @@ impl Attended {
             outcome: Outcome::default(),
             stop_sent: false,
             kill_at: None,
+            give_up_at: None,
+            grace,
             over: false,
         };
         run.attend(request, on_line);
@@ -252,6 +260,9 @@ struct Run {
     outcome: Outcome,
     stop_sent: bool,
     kill_at: Option<Instant>,
+    /// When a supervisor that was told to end everything counts as lost.
+    give_up_at: Option<Instant>,
+    grace: Duration,
     over: bool,
 }
 
@@ -287,7 +298,7 @@ impl Run {
                     .map(|pipe| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)),
             );
         }
-        let mut until = self.kill_at;
+        let mut until = self.kill_at.into_iter().chain(self.give_up_at).min();
         if !self.outcome.timed_out {
             until = until.into_iter().chain(timeout_at).min();
         }
@@ -323,6 +334,7 @@ impl Run {
             self.kill_at = None;
             self.order(Order::Kill);
         }
+        self.over |= is_due(self.give_up_at);
     }
 
     fn stop(&mut self) {
@@ -332,6 +344,12 @@ impl Run {
     }
 
     fn order(&mut self, order: Order) {
+        let grace = match order {
+            Order::Stop => self.grace,
+            Order::Kill => Duration::ZERO,
+        };
+        let last = Instant::now() + grace + UNANSWERED;
+        self.give_up_at = Some(self.give_up_at.map_or(last, |at| at.min(last)));
         // Some tens of bytes into an empty buffer; if the supervisor is gone, the socket says so next.
         drop(send(&mut self.socket, &order));
     }
