@@ -153,7 +153,6 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
         !remark.reason.starts_with(NO_EFFECT) || !notices.iter().any(|one| covers(&one.key))
     });
     notices.append(&mut remarks);
-    note_unsupported(&settings, &mut notices);
     if !mistakes.is_empty() {
         return Err(ConfigErrors(mistakes));
     }
@@ -490,23 +489,4 @@ fn default_threshold(request: &Request<'_>, notices: &mut Vec<Notice>) -> Option
         );
     }
     threshold
-}
-
-/// A suppression that cannot be judged here does not suppress, and says so.
-fn note_unsupported(settings: &Settings, notices: &mut Vec<Notice>) {
-    for rule in settings
-        .suppressions
-        .iter()
-        .filter(|rule| rule.symbol.is_some() || !rule.package.is_empty())
-    {
-        let what = if rule.symbol.is_some() { "symbol" } else { "package" };
-        let reason = format!(
-            "the suppression for `{}` asks for a {what}, which this build cannot resolve; it suppresses nothing",
-            printable(rule.path.as_ref())
-        );
-        notices.push(
-            Notice::new("global_settings.suppressions", reason)
-                .hint("use `line_start` and `line_end` instead"),
-        );
-    }
 }

@@ -120,6 +120,14 @@ fn a_file_of_the_operators_that_another_replaces_is_named() {
 }
 
 #[test]
+fn suppressions_by_symbol_and_package_are_left_to_those_who_judge_them() {
+    let text = "global_settings:\n  suppressions:\n    - {path: a.py, symbol: f, reason: x}\n    - {path: '**', package_name: lodash, reason: y}\n";
+    let lab = Lab::new(&[("ops/c.yaml", text)]);
+    let loaded = lab.load(Some("ops/c.yaml"), &[]).unwrap();
+    assert_eq!((loaded.settings.suppressions.len(), keys(&loaded)), (2, vec![]));
+}
+
+#[test]
 fn bases_then_the_file_then_its_patch_then_overrides() {
     let lab = Lab::new(&[
         (
