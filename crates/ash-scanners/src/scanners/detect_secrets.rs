@@ -183,13 +183,14 @@ fn rules(secrets: &[Secret]) -> Vec<Rule> {
     rules
 }
 
-/// The scan set without what package managers wrote, ash's own directory, and baselines, which hold hashes of secrets.
+/// The scan set without what package managers wrote, and baselines, which hold hashes of secrets. The rest of ash's own directory is
+/// looked at: a repository can put anything there.
 fn files<'s>(site: &Site<'s>) -> Vec<&'s RelPath> {
     let wanted = |file: &&RelPath| {
         let path = file.as_path();
         let name = path.file_name().unwrap_or_default();
         let lock = LOCK_FILES.iter().any(|lock| name == *lock) || name.as_encoded_bytes().starts_with(b"conda-lock.");
-        !lock && !path.starts_with(".ash") && name != ".secrets.baseline"
+        !lock && name != ".secrets.baseline"
     };
     site.files.iter().filter(wanted).collect()
 }
