@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod absent;
 mod config;
 mod dependencies;
 pub(crate) mod explain;

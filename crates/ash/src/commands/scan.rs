@@ -9,6 +9,7 @@ use ash_engine::{
 };
 use ash_sandbox::{Cancel, Launcher};
 
+use super::absent;
 use super::shared::{Loaded, absolute, load, lookup, mode_of, site, tools};
 use crate::{
     args::{ScanArgs, ShowArgs, Strategy},
@@ -21,6 +22,9 @@ use crate::{
 pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
     let show = Show::new(&args.show, environment);
     ui::log_to_stderr(args.show.verbose, args.show.debug);
+    for note in absent::check(environment)?.iter().filter(|_| !show.quiet) {
+        ui::notice(note);
+    }
     let source = source(args)?;
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
     let Loaded { settings, notices, tree, used } =

@@ -191,3 +191,28 @@ fn what_must_stay_as_it_is_cannot_be_the_results_directory_of_a_single_command()
     }
     assert_eq!(run("out").stdout, b"ran\n", "the control");
 }
+
+#[test]
+fn a_scan_that_this_version_cannot_make_is_refused_and_not_replaced_by_another() {
+    for (name, value, code, says) in [
+        ("ASH_WORKSPACE", "auto", Some(4), "a scan of a workspace"),
+        ("ASH_SHARD_INDEX", "0", Some(2), "one shard of a scan"),
+        ("ASH_SHARD_COUNT", "4", Some(2), "one shard of a scan"),
+        ("ASH_MODE", "container", Some(2), "`ash scan --sandbox auto`"),
+        ("ASH_MODE", "Local", Some(1), ""),
+        ("ASH_WORKSPACE", "", Some(1), ""),
+        ("ASH_CHANGED_FILES_ONLY", "yes", Some(1), "the whole tree is scanned"),
+        ("ASH_CHANGED_FILES_ONLY", "no", Some(1), ""),
+    ] {
+        let lab = Lab::new();
+        let marker = marked(&lab);
+        let mut command = lab.ash(&["scan", "--scanners", "bandit", "--output-dir"]);
+        let finished = command.arg(lab.path("out")).env(name, value).output().unwrap();
+        let stderr = String::from_utf8_lossy(&finished.stderr);
+        assert_eq!(finished.status.code(), code, "{name}={value}: {stderr}");
+        assert!(stderr.contains(says), "{name}={value}: {stderr}");
+        assert!(!says.is_empty() || !stderr.contains(name), "{name}={value}: {stderr}");
+        // The stand-in writes no report, so a scan that starts it ends with 1.
+        assert_eq!(marker.exists(), code == Some(1), "{name}={value}");
+    }
+}
