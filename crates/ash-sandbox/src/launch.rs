@@ -80,6 +80,8 @@ pub struct Finished {
     pub overflowed: bool,
     /// Processes it left behind, which were killed.
     pub leftovers: u32,
+    /// Its output was passed on, and what it wrote to standard error ended within a line: whoever writes there next begins a new one.
+    pub midline: bool,
     /// How long it ran.
     pub duration: Duration,
     /// What was really applied.
@@ -302,6 +304,8 @@ struct Outcome {
     cancelled: bool,
     overflowed: bool,
     leftovers: u32,
+    /// What was passed on to standard error ended within a line.
+    midline: bool,
 }
 
 impl Outcome {
@@ -322,9 +326,11 @@ impl Outcome {
     /// Waits for what is passed on, if it is.
     fn await_passed_on(&mut self, passed_on: Option<pass_on::PassOn>, cancel: &Cancel) {
         let stopped = self.timed_out || self.cancelled || self.error.is_some();
-        let passed = passed_on.map_or(Ok(()), |passed_on| passed_on.finish(stopped, cancel));
-        if let Err(error) = passed {
-            self.error.get_or_insert(LaunchError::Output { reason: error.to_string() });
+        match passed_on.map_or(Ok(false), |passed_on| passed_on.finish(stopped, cancel)) {
+            Ok(midline) => self.midline = midline,
+            Err(error) => {
+                self.error.get_or_insert(LaunchError::Output { reason: error.to_string() });
+            }
         }
     }
 
@@ -357,6 +363,7 @@ impl Outcome {
             cancelled: self.cancelled,
             overflowed: self.overflowed,
             leftovers: self.leftovers,
+            midline: self.midline,
             duration,
             evidence,
         })

@@ -28,14 +28,17 @@ pub(super) struct PassOn {
     copied: Receiver<io::Result<()>>,
     streams: usize,
     writing: Vec<Arc<AtomicBool>>,
+    /// The last line on standard error has not ended.
+    midline: Arc<AtomicBool>,
 }
 
 impl PassOn {
     /// Makes the pipes a command's output. If both of ash's own streams are one thing, both go through one pipe, so that their order stays.
     pub(super) fn attach(command: &mut Command) -> io::Result<Self> {
         let (stdout, to_stdout) = io::pipe()?;
+        let one = are_one();
         let mut pipes = vec![(stdout, Stream::Out)];
-        if are_one() {
+        if one {
             command.stderr(to_stdout.try_clone()?);
         } else {
             let (stderr, to_stderr) = io::pipe()?;
@@ -46,20 +49,23 @@ impl PassOn {
         let (done, copied) = channel();
         let streams = pipes.len();
         let mut writing = vec![];
+        let midline = Arc::new(AtomicBool::new(false));
         for (pipe, stream) in pipes {
             let (done, busy) = (done.clone(), Arc::new(AtomicBool::new(false)));
             writing.push(Arc::clone(&busy));
+            let is_shown = one || stream == Stream::Err;
+            let midline = is_shown.then(|| Arc::clone(&midline));
             std::thread::Builder::new()
-                .spawn(move || drop(done.send(copy(pipe, stream, &busy))))?;
+                .spawn(move || drop(done.send(copy(pipe, stream, &busy, midline.as_deref()))))?;
         }
-        Ok(Self { copied, streams, writing })
+        Ok(Self { copied, streams, writing, midline })
     }
 
-    /// Waits until everything has been handed on, the command having ended.
+    /// Waits until everything has been handed on, the command having ended. Whether the last line on standard error has not ended.
     ///
     /// # Errors
     /// When something could not be written.
-    pub(super) fn finish(self, stopped: bool, cancel: &Cancel) -> io::Result<()> {
+    pub(super) fn finish(self, stopped: bool, cancel: &Cancel) -> io::Result<bool> {
         let began = Instant::now();
         let mut stopped_at = stopped.then_some(began);
         let mut busy_at = began;
@@ -85,18 +91,23 @@ impl PassOn {
                 break;
             }
         }
-        Ok(())
+        Ok(self.midline.load(Ordering::SeqCst))
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stream {
     Out,
     Err,
 }
 
 /// Copies until the pipe ends. Once nobody reads ash's output any more the pipe is closed, and the command learns it the usual way.
-fn copy(mut pipe: PipeReader, stream: Stream, writing: &AtomicBool) -> io::Result<()> {
+fn copy(
+    mut pipe: PipeReader,
+    stream: Stream,
+    writing: &AtomicBool,
+    midline: Option<&AtomicBool>,
+) -> io::Result<()> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let read = match pipe.read(&mut buffer) {
@@ -111,6 +122,9 @@ fn copy(mut pipe: PipeReader, stream: Stream, writing: &AtomicBool) -> io::Resul
             Stream::Err => write(&mut io::stderr(), &buffer[..read]),
         };
         writing.store(false, Ordering::SeqCst);
+        if let Some(midline) = midline {
+            midline.store(buffer[read - 1] != b'\n', Ordering::SeqCst);
+        }
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
             written => written?,

@@ -190,8 +190,26 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Whether this leads to the root directory, which nothing is granted; said, if so.
+    fn is_everything(&mut self, spelled: &Path, key: &str) -> bool {
+        let traced = self.scene.tree.trace(spelled);
+        let everything = traced.is_ok_and(|traced| traced.real.parent().is_none());
+        if everything {
+            let reason = format!(
+                "`{}` is the whole file system, so it is not granted",
+                printable(spelled.as_os_str())
+            );
+            let hint = "name the directory below it that is needed";
+            self.notices.push(Notice::new(key, reason).hint(hint));
+        }
+        everything
+    }
+
     /// Something a declaration or a setting names: anything but the whole home, and what must stay private to the sandbox.
     fn read_unless_broad(&mut self, spelled: &Path, key: &str) {
+        if self.is_everything(spelled, key) {
+            return;
+        }
         let Some(real) = self.follow(spelled) else { return };
         let home = self.scene.site.home.as_ref().map(|home| home.real.as_path());
         if Breadth::covers(home, &real) || is_kernels(&real) {
@@ -292,6 +310,9 @@ impl<'a> Draft<'a> {
     }
 
     fn cache(&mut self, spelled: &Path, key: &str) {
+        if self.is_everything(spelled, key) {
+            return;
+        }
         let Some(real) = self.follow(spelled) else { return };
         if self.scene.breadth.covers_a_home(&real)
             || !real.is_dir()

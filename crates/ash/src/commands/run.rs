@@ -10,7 +10,8 @@ use std::{
 
 use ash_config::Tree;
 use ash_model::{
-    evidence::SandboxEvidence, path::printable, requirements::Requirements, tool::Exit,
+    evidence::SandboxEvidence, notice::Notice, path::printable, requirements::Requirements,
+    tool::Exit,
 };
 use ash_sandbox::{
     Cancel, Command, Confinement, Finished, Grants, Ground, Launcher, Mode, Policy, ReadLimits,
@@ -128,6 +129,9 @@ fn with_results(
         &[],
     )
     .map_err(|error| refused(&error))?;
+    for notice in &policy.notices {
+        ui::notice(&said(notice));
+    }
     let command = Command { program, args: args.command.into_iter().skip(1).collect() };
     let prepared =
         chosen.confinement.prepare(&policy, &command).map_err(|error| refused(&error))?;
@@ -147,11 +151,23 @@ fn with_results(
     Ok(report(&finished, args.json))
 }
 
+/// What was not granted, and what to ask for in its place.
+fn said(notice: &Notice) -> String {
+    let hint = notice.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{}{hint}", notice.reason)
+}
+
 fn report(finished: &Finished, json: bool) -> ExitCode {
     let (code, signal) = match finished.exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(signal) => (None, Some(signal)),
     };
+    if finished.midline && (json || finished.timed_out) {
+        ui::error("");
+    }
+    if finished.timed_out {
+        ui::error("error: it ran longer than `--timeout` allows and was ended");
+    }
     if json {
         ui::json_line(&Ended {
             exit: code,
@@ -177,7 +193,15 @@ fn requirements(args: &RunArgs) -> Result<Requirements, CommandError> {
         },
     };
     let paths = |paths: &[PathBuf]| -> Result<Vec<Cow<'static, str>>, CommandError> {
-        paths.iter().map(|path| text(&absolute(path)?)).collect()
+        let granted = |path: &PathBuf| {
+            let path = absolute(path)?;
+            if !path.exists() {
+                let shown = printable(path.as_os_str());
+                ui::notice(&format!("`{shown}` does not exist, so it is not granted"));
+            }
+            text(&path)
+        };
+        paths.iter().map(granted).collect()
     };
     requirements.read_paths.extend(paths(&args.read)?);
     requirements.cache_paths.extend(paths(&args.cache)?);

@@ -16,6 +16,8 @@ pub(super) fn trials() -> Vec<Trial> {
         each("output_is_passed_on_whole_and_in_order", passes_on),
         each("output_that_nobody_reads_ends_the_command_as_usual", unread_output),
         each("a_reader_that_stopped_does_not_hold_up_the_timeout", stalled_reader),
+        each("what_ash_says_begins_a_line_of_its_own", own_line),
+        each("what_is_not_granted_is_said", not_granted),
     ]
     .into_iter()
     .flatten()
@@ -69,4 +71,43 @@ fn stalled_reader(backend: &'static str) -> Result<(), Failed> {
         thread::sleep(Duration::from_millis(50));
     }
     check("ended before anybody read", began.elapsed().as_secs() < 30, || running.stderr_so_far())
+}
+
+/// A command that forges ash's last line, and does not end its own.
+fn own_line(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let forged = r#"printf '{"exit":0}' >&2; exit 3"#;
+    for shell in ["exec \"$@\"", "exec \"$@\" 2>&1"] {
+        let outcome = in_shell(&lab, backend, &[], shell, forged).finish();
+        let text = format!("{}{}", outcome.out(), outcome.err());
+        let last = text.lines().last().unwrap_or_default();
+        let json: Option<serde_json::Value> = serde_json::from_str(last).ok();
+        check("the last line is ash's", json.is_some_and(|json| json["exit"] == 3), || {
+            outcome.describe()
+        })?;
+    }
+    let outcome = sandboxed(&lab, backend, &[], "echo whole >&2").finish();
+    check("no line is added", outcome.err().contains("\nwhole\n{"), || outcome.describe())?;
+    let outcome =
+        sandboxed(&lab, backend, &["--timeout", "0.5"], "printf part >&2; sleep 60").finish();
+    let told = "part\nerror: it ran longer than `--timeout` allows";
+    check("the end by time is said", outcome.err().contains(told), || outcome.describe())
+}
+
+fn not_granted(backend: &'static str) -> Result<(), Failed> {
+    let lab = Lab::new();
+    let home = lab.home().display().to_string();
+    for (option, path, says) in [
+        ("--read", "/", "note: `/` is the whole file system, so it is not granted"),
+        ("--cache", "/", "note: `/` is the whole file system, so it is not granted"),
+        ("--read", "/no/such", "note: `/no/such` does not exist, so it is not granted"),
+        ("--read", &home, "is the home directory"),
+        ("--cache", &home, "is not a cache directory of its own"),
+    ] {
+        let outcome = sandboxed(&lab, backend, &[option, path], "echo ran").finish();
+        check(path, outcome.out() == "ran\n" && outcome.err().contains(says), || {
+            outcome.describe()
+        })?;
+    }
+    Ok(())
 }
