@@ -27,7 +27,7 @@ use crate::{
     merge::{Judgement, sort},
     publish::{self, PublishError},
     run::{self, Part, Shared},
-    schedule::{self, Claim},
+    schedule::{self, Claim, Turns},
     select::{Selected, Selection, UnknownScanners, select},
     tools::Lookup,
 };
@@ -270,7 +270,7 @@ fn run_all(
         let waits = needs.network && !needs.network_requires_grant && !shared.request.offline;
         Claim { effort: choice.scanner.effort(), is_free: choice.skipped.is_some() || waits }
     };
-    let parts = schedule::run(selected, schedule::turns(), claim, one);
+    let parts = schedule::run(selected, Turns::here(), claim, one);
     let whole = |(part, choice): (Option<Part>, &Selected)| {
         part.unwrap_or_else(|| failed(choice, shared.request))
     };
