@@ -32,9 +32,10 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // They look at the children of this process.
     arguments.test_threads = Some(1);
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("the_supervisor_that_waits_starts_the_next_command", used),
         ("one_that_was_killed_is_not_waited_for", killed),
+        ("one_that_was_stopped_is_not_waited_for", stopped),
         ("commands_at_once_each_have_their_own", at_once),
         ("none_waits_unless_asked_for", none),
         ("none_stays_when_the_launcher_is_gone", dropped),
@@ -116,6 +117,15 @@ fn killed() {
     eventually(|| own_children().is_empty());
     assert_ne!(starter(&launcher), waiting);
     assert_ne!(starter(&launcher), waiting);
+}
+
+fn stopped() {
+    let launcher = launcher().with_standby();
+    let waiting = own_children()[0];
+    kill_process(Pid::from_raw(waiting).unwrap(), Signal::STOP).unwrap();
+    eventually(|| stat(waiting).is_some_and(|(state, _)| state == "T"));
+    assert_ne!(starter(&launcher), waiting);
+    assert!(!runs(waiting), "it was ended");
 }
 
 fn at_once() {

@@ -157,7 +157,10 @@ impl Probe<'_> {
                 }
                 other => {
                     let reason = other.words();
-                    format!("firejail does not confine here: {reason}{}", insistence(reason))
+                    format!(
+                        "firejail does not confine here: {reason}{}",
+                        insistence(BackendId::Firejail, reason)
+                    )
                 }
             })?;
         abilities.warnings.push(
@@ -349,7 +352,7 @@ fn bwrap_reason(trouble: &Trouble) -> String {
     match trouble {
         Trouble::Filter(reason) => format!("bwrap cannot apply the Unix-socket filter: {reason}"),
         Trouble::Other(reason) => {
-            format!("bwrap does not confine here: {reason}{}", insistence(reason))
+            format!("bwrap does not confine here: {reason}{}", insistence(BackendId::Bwrap, reason))
         }
         Trouble::Start(words) if words.contains("`/proc`") => {
             format!("bwrap cannot start ({words})")
@@ -363,12 +366,15 @@ fn bwrap_reason(trouble: &Trouble) -> String {
     }
 }
 
-/// Where namespaces alone serve ordinary users, root is refused: uid 0 owns more than they hide.
-fn insistence(reason: &str) -> &'static str {
-    if reason.contains("no Landlock") {
-        "; for root ash insists on Landlock: run it as an ordinary user, or boot with `landlock` in `lsm=`"
-    } else {
+/// Where namespaces alone serve ordinary users, root is refused: uid 0 owns more than they hide. So is whoever has another home than the account
+/// database says, under firejail: it hides that one.
+fn insistence(id: BackendId, reason: &str) -> &'static str {
+    if !reason.contains("no Landlock") {
         ""
+    } else if id == BackendId::Firejail {
+        "; for root, and where HOME is not the account's own, ash insists on Landlock here: run it as an ordinary user with that user's HOME, or boot with `landlock` in `lsm=`"
+    } else {
+        "; for root ash insists on Landlock: run it as an ordinary user, or boot with `landlock` in `lsm=`"
     }
 }
 

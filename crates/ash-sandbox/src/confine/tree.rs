@@ -156,6 +156,11 @@ pub(crate) fn is_session_leader() -> bool {
     own_stat().is_some_and(|stat| stat.session == rustix::process::getpid().as_raw_pid())
 }
 
+/// Whether a process was stopped, by a signal or by whoever traces it.
+pub(crate) fn is_stopped(pid: i32) -> bool {
+    stat(pid).is_some_and(|stat| matches!(stat.state, b'T' | b't'))
+}
+
 /// Collects one ended child. `Ok(None)`: none has ended; `Err(CHILD)`: there is none.
 pub(crate) fn reap() -> Result<Option<(Pid, WaitStatus)>, Errno> {
     loop {

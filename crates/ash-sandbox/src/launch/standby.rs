@@ -29,12 +29,12 @@ impl Standby {
         standby
     }
 
-    /// The one that is ready, if the command's output is to be captured and it still lives.
+    /// The one that is ready, if the command's output is to be captured and it has not been killed or stopped meanwhile.
     pub(super) fn take(&self, stdio: Stdio) -> Option<Waiting> {
         let Stdio::Capture(_) = stdio else { return None };
         let mut place = lock(self.0.as_ref()?);
         match std::mem::replace(&mut *place, Place::Empty) {
-            Place::Ready(mut waiting) => waiting.is_alive().then_some(waiting),
+            Place::Ready(mut waiting) => waiting.is_ready().then_some(waiting),
             Place::Taken => {
                 *place = Place::Taken;
                 None

@@ -86,9 +86,10 @@ impl Waiting {
         Ok(Self { supervisor, socket, output, grace: Duration::ZERO })
     }
 
-    /// Whether it still waits: one that waits for long may have been killed meanwhile.
-    pub(super) fn is_alive(&mut self) -> bool {
+    /// Whether it still waits: one that waits for long may have been killed meanwhile, or stopped.
+    pub(super) fn is_ready(&mut self) -> bool {
         matches!(self.supervisor.child.try_wait(), Ok(None))
+            && !tree::is_stopped(self.supervisor.child.id().cast_signed())
     }
 
     /// Tells it what to start.
