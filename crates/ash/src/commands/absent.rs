@@ -5,6 +5,18 @@ use ash_model::path::printable;
 
 use crate::{environment::Environment, error::CommandError, exit};
 
+/// Commands of the Python tool that this version of ash does not have. A directory of that name is scanned all the same.
+const COMMANDS: [&str; 7] =
+    ["build-image", "get-genai-guide", "inspect", "mcp", "merge", "plugin", "report"];
+
+/// The answer to a command that is known from the Python tool.
+pub(crate) fn command(typed: &str) -> Option<CommandError> {
+    COMMANDS.contains(&typed).then(|| {
+        CommandError::usage(format!("`ash {typed}` is not part of this version of ash"))
+            .hint("`ash --help` lists the commands")
+    })
+}
+
 /// Refuses what would be another scan than the one asked for. Returns what to say of a scan that is only larger.
 ///
 /// # Errors

@@ -111,6 +111,9 @@ fn source(args: &ScanArgs) -> Result<std::path::PathBuf, CommandError> {
             .hint("ash scans directories; name the one that holds the file")),
         Err(error) => {
             let typed = given.map(|given| given.to_string_lossy().into_owned()).unwrap_or_default();
+            if let Some(absent) = absent::command(&typed) {
+                return Err(absent);
+            }
             let refused =
                 CommandError::failed(format!("cannot scan `{}`: {error}", source.display()));
             let guess = ash_engine::select::closest(&typed, crate::args::COMMANDS.into_iter());

@@ -216,3 +216,18 @@ fn a_scan_that_this_version_cannot_make_is_refused_and_not_replaced_by_another()
         assert_eq!(marker.exists(), code == Some(1), "{name}={value}");
     }
 }
+
+#[test]
+fn a_command_that_this_version_lacks_is_named_and_a_directory_of_that_name_is_scanned() {
+    let lab = Lab::new();
+    let refused = lab.ash(&["report"]).current_dir(lab.path("bin")).output().unwrap();
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("`ash report` is not part of this version"), "{stderr}");
+    let marker = marked(&lab);
+    std::fs::create_dir(lab.path("home/report")).unwrap();
+    std::fs::write(lab.path("home/report/main.py"), "print(1)\n").unwrap();
+    let mut command = lab.ash(&["report", "--scanners", "bandit", "--output-dir"]);
+    command.arg(lab.path("out")).current_dir(lab.path("home")).output().unwrap();
+    assert!(marker.exists(), "the directory was not scanned");
+}
