@@ -128,8 +128,9 @@ fn count(path: &Path, limit: u64) -> u64 {
     seen
 }
 
-/// Whether git's index lists nothing below a directory of the source. False where that cannot be told: no index, one that is not a plain
-/// list of whole names, a `.git` that is not a directory.
+/// Whether git's index lists nothing below a directory of the source, nor the directory or one above it: a submodule is listed as one entry,
+/// and so are a link and a directory of a sparse index. False where that cannot be told: no index, one that is not a plain list of whole
+/// names, a `.git` that is not a directory.
 fn is_untracked(source: &Path, directory: &RelPath) -> bool {
     let Ok(source) = source.canonicalize() else { return false };
     let git = source.ancestors().map(|above| above.join(".git"));
@@ -137,10 +138,34 @@ fn is_untracked(source: &Path, directory: &RelPath) -> bool {
         return false;
     };
     let below = git.parent().and_then(|checkout| source.strip_prefix(checkout).ok());
-    let (Some(below), Ok(index)) = (below, plain_index(&git)) else { return false };
-    let mut listed = below.join(directory.as_path()).into_os_string().into_encoded_bytes();
-    listed.push(b'/');
-    !index.windows(listed.len()).any(|window| window == listed)
+    let (Some(below), Ok(mut index)) = (below, plain_index(&git)) else { return false };
+    // Without case: where names have none, git may spell them in another way than the file system.
+    index.make_ascii_lowercase();
+    let mut place = below.join(directory.as_path()).into_os_string().into_encoded_bytes();
+    place.make_ascii_lowercase();
+    let slashes = place.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let entries = slashes.map(|(end, _)| &place[..end]).chain([&place[..]]);
+    !lists(&index, &[&place[..], b"/"].concat())
+        && !entries.into_iter().any(|entry| lists_entry(&index, entry))
+}
+
+/// Whether some name in the index holds this one.
+fn lists(index: &[u8], name: &[u8]) -> bool {
+    index.windows(name.len()).any(|window| window == name)
+}
+
+/// Whether the index has an entry with exactly this name, with or without a slash at its end.
+///
+/// A name ends with a zero byte. Before it stands the end of a number that is the name's length, or zero where further flags follow it: so
+/// the end of a longer name is none.
+fn lists_entry(index: &[u8], name: &[u8]) -> bool {
+    [&b"\0"[..], b"/\0"].iter().any(|end| {
+        let listed = [name, end].concat();
+        let length = (listed.len() - 1).min(0xfff).to_le_bytes()[0].to_ascii_lowercase();
+        index
+            .windows(listed.len() + 1)
+            .any(|window| window[1..] == listed && [0, length].contains(&window[0]))
+    })
 }
 
 /// The index, if it names each file in full: version 4 shortens names, and a split one has the names elsewhere.
@@ -252,6 +277,8 @@ mod tests {
         assert!(untracked());
         index(b"DIRC\0\0\0\x02....app/.ash/ash_output/scanners/evil.py\0");
         assert!(!untracked());
+        index(b"DIRC\0\0\0\x02....app/.ASH/ash_OUTPUT/scanners/evil.py\0");
+        assert!(!untracked(), "letter case may be the file system's");
         index(b"DIRC\0\0\0\x04....app/main.py\0");
         assert!(!untracked(), "names are shortened in version 4");
         index(b"DIRC\0\0\0\x02....app/main.py\0");
@@ -263,5 +290,26 @@ mod tests {
         symlink("g", &git).unwrap();
         assert!(!untracked(), "a link may lead anywhere");
         assert_eq!(OwnResults::within(tree.path(), Path::new("/")).earlier(tree.path()), []);
+    }
+
+    #[test]
+    fn what_lies_in_a_submodule_a_link_or_a_sparse_directory_is_tracked() {
+        let tree = lab(&["app/.ash/ash_output/scanners/evil.py"]);
+        let source = tree.path().join("app");
+        let git = tree.path().join(".git");
+        fs::create_dir(&git).unwrap();
+        let untracked = |entry: &str, flags: &[u8]| {
+            let length = u16::try_from(entry.len()).unwrap().to_be_bytes();
+            let bytes = [b"DIRC\0\0\0\x03....", &length[..], flags, entry.as_bytes(), b"\0\0\0"];
+            fs::write(git.join("index"), bytes.concat()).unwrap();
+            OwnResults::within(&source, Path::new("/")).earlier(&source)[0].untracked
+        };
+        for entry in ["app", "app/.ash", "app/.ash/", "app/.ash/ash_output", "APP/.Ash"] {
+            assert!(!untracked(entry, b""), "{entry}");
+            assert!(!untracked(entry, b"\x40\0"), "{entry} with more flags");
+        }
+        for entry in ["my.app", "app/app", "lib/app/.ash", "app/.ash.yaml", "app/.ashes", "ap"] {
+            assert!(untracked(entry, b""), "{entry}");
+        }
     }
 }
