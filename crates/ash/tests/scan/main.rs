@@ -15,6 +15,7 @@ mod excused;
 mod granted;
 mod incomplete;
 mod interrupted;
+mod left_out;
 mod npm_audit;
 mod paths;
 mod refused;

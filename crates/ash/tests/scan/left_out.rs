@@ -1,0 +1,57 @@
+//! Files the real tools leave out by themselves, without a word, when nobody tells them not to.
+//!
+//! Needs the scanners, in the directory that `ASH_TOOLS_DIR` names; CI has them.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Stdio, time::Duration};
+
+use crate::lab::{Lab, Scanned, finish, read, tools};
+
+/// A scan of these files by one real scanner.
+fn scan(lab: &Lab, tools: &Path, scanner: &str, files: &[(&str, &[u8])]) -> Scanned {
+    fs::remove_file(lab.path("source/app.py")).unwrap();
+    for (name, bytes) in files {
+        let path = lab.path("source").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    let mut command = lab.ash(&["scan", "--offline", "--scanners", scanner, "--output-dir"]);
+    command.arg(lab.path("out")).env("ASH_TOOLS_DIR", tools);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    read(finish(child, Duration::from_secs(300)), lab.path("out"))
+}
+
+/// The files with findings.
+fn places(scanned: &Scanned) -> BTreeSet<String> {
+    scanned.findings().into_iter().map(|(_, uri, _)| uri).collect()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn semgrep_looks_at_files_of_any_size_in_any_directory() {
+    let Some(tools) = tools() else { return };
+    let code = b"def f(a):\n    eval(a)\n";
+    let mut large = b"y = 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'\n".repeat(28_000);
+    large.extend_from_slice(code);
+    assert!(large.len() > 1_300_000);
+    let lab = Lab::new();
+    let places_with_code = ["tests/a.py", "test/a.py", "build/a.py", "dist/a.py", "vendor/a.py"];
+    let mut files: Vec<(&str, &[u8])> =
+        places_with_code.iter().map(|name| (*name, &code[..])).collect();
+    files.extend([
+        ("large.py", &large[..]),
+        (".semgrepignore", b"*\n"),
+        ("vendor/.semgrepignore", b"*\n"),
+    ]);
+    let scanned = scan(&lab, &tools, "semgrep", &files);
+    assert_eq!(
+        scanned.status("semgrep"),
+        "FAILED",
+        "{} {}",
+        scanned.reason("semgrep"),
+        scanned.stderr
+    );
+    assert_eq!(places(&scanned), set(&[&places_with_code[..], &["large.py"]].concat()));
+}
