@@ -22,11 +22,18 @@ use crate::{
     outcome,
     renamed::Renamed,
     sarif::{self, Reading, Spelling},
+    skipped,
 };
 
 const REPORT: &str = "results_sarif.sarif";
-/// Directories it does not enter, besides hidden ones: its own list, and Python environments.
-const IGNORED: (&str, &str) = ("CHECKOV_IGNORED_DIRECTORIES", "node_modules,.terraform,.serverless,venv");
+/// By itself it enters no directory and looks at no file whose name begins with a dot, and takes Kubernetes files from nowhere below one.
+const HIDDEN: (&str, &str) = ("CKV_IGNORE_HIDDEN_DIRECTORIES", "False");
+/// Names of directories it does not enter, wherever they are; in place of its own list.
+const IGNORED: &str = "CKV_IGNORED_DIRECTORIES";
+/// Where modules it fetched would be. ash lets it fetch none; Terraform files in the place it has by itself, `.external_modules`, are left out.
+const MODULES: &str = "EXTERNAL_MODULES_DIR";
+/// Directories programs fill, most often ignored by git and large: entered only for files of the scan set.
+const FILLED: [&str; 5] = [".terraform", ".terragrunt-cache", ".serverless", ".aws-sam", ".tox"];
 /// Takes out names that are not UTF-8, which checkov cannot write into its report: Python stands such bytes for by these code points.
 ///
 /// Given only when there is such a name. With any `--skip-path` checkov 3.3.30 joins the *characters* of its patterns into one regular
@@ -133,10 +140,21 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     }
     call = call.args([OsString::from("--output-file-path"), site.results.into()]);
     call.cwd = Cwd::Root;
-    call.env = vec![(IGNORED.0.to_owned(), IGNORED.1.into())];
+    call.env = vec![
+        (HIDDEN.0.to_owned(), HIDDEN.1.into()),
+        (IGNORED.to_owned(), ignored(site).join(",").into()),
+        (MODULES.to_owned(), site.results.join("modules").into()),
+    ];
     call.outputs = vec![own(REPORT)];
     call.accepts = vec![0, 1];
     Ok(call)
+}
+
+/// Names of directories that hold no file of the scan set: those ash never looks into, and others where this scan has nothing to look at.
+fn ignored<'s>(site: &Site<'s>) -> Vec<&'s str> {
+    let outputs = site.outputs.iter().filter_map(|output| output.as_path().file_name()?.to_str());
+    let is_empty = |name: &&str| !name.contains(',') && !site.files.iter().any(|file| file.as_path().components().any(|part| part.as_os_str() == *name));
+    skipped::NAMES.into_iter().chain(FILLED.into_iter().chain(outputs).filter(is_empty)).collect()
 }
 
 /// Files checkov could not parse. Its report for people is the only place that names them.
@@ -181,6 +199,22 @@ mod tests {
         );
         assert_eq!(calls[0].cwd, Cwd::Root);
         assert!(!calls[0].args.iter().any(|argument| argument == "--directory" || argument == "-d"), "two words would let `.checkov.yaml` in");
+    }
+
+    #[test]
+    fn hidden_directories_are_entered_and_of_those_programs_fill_the_ones_with_files_of_the_scan_set() {
+        let variable = |files: &[&str], name: &str| {
+            let call = run(&Checkov, &Tree::new(files)).remove(0);
+            let (_, value) = call.env.iter().find(|(variable, _)| variable == name).unwrap();
+            value.to_str().unwrap().to_owned()
+        };
+        assert_eq!(variable(&["main.tf"], HIDDEN.0), "False");
+        assert_eq!(variable(&["main.tf", "x.terraform/a.tf"], IGNORED), ".venv,venv,node_modules,.git,.terraform,.terragrunt-cache,.serverless,.aws-sam,.tox,ash_output");
+        assert_eq!(
+            variable(&["a/.terraform/b/main.tf", "ash_output/main.tf", ".serverless/s.yaml"], IGNORED),
+            ".venv,venv,node_modules,.git,.terragrunt-cache,.aws-sam,.tox",
+            "a name counts wherever it is, for checkov knows no places"
+        );
     }
 
     #[test]

@@ -55,3 +55,36 @@ fn semgrep_looks_at_files_of_any_size_in_any_directory() {
     );
     assert_eq!(places(&scanned), set(&[&places_with_code[..], &["large.py"]].concat()));
 }
+
+#[test]
+fn checkov_looks_into_hidden_directories_and_those_that_programs_fill() {
+    let Some(tools) = tools() else { return };
+    let pod = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: nginx\n";
+    let bucket = b"resource \"aws_s3_bucket\" \"b\" {\n  bucket = \"x\"\n}\n";
+    let lab = Lab::new();
+    let places_with_code = [
+        "main.tf",
+        ".hidden/main.tf",
+        ".hidden/pod.yaml",
+        ".terraform/modules/m/main.tf",
+        ".serverless/pod.yaml",
+        ".dotted.tf",
+        ".external_modules/main.tf",
+        ".ash/main.tf",
+        ".ash/ash_output/main.tf",
+    ];
+    let mut files: Vec<(&str, &[u8])> = places_with_code
+        .iter()
+        .map(|name| (*name, if name.ends_with(".tf") { &bucket[..] } else { &pod[..] }))
+        .collect();
+    files.extend([(".git/main.tf", &bucket[..]), (".ash/ash_output/reports/main.tf", &bucket[..])]);
+    let scanned = scan(&lab, &tools, "checkov", &files);
+    assert_eq!(
+        scanned.status("checkov"),
+        "FAILED",
+        "{} {}",
+        scanned.reason("checkov"),
+        scanned.stderr
+    );
+    assert_eq!(places(&scanned), set(&places_with_code));
+}
