@@ -11,6 +11,7 @@ Plugins are the library's (all of them for null) or of files that ash has judged
 their issuers, and those below it are left out.
 """
 import builtins
+import codecs
 import concurrent.futures
 import json
 import multiprocessing
@@ -71,16 +72,45 @@ def counting(is_filtered_out):
     return counted
 
 
-def open_text(name):
-    """The library gives up, without a word, on a file with one byte that is not UTF-8. Only binary files may be left out."""
-    with builtins.open(name, "rb") as stream:
-        data = stream.read()
+def encoding_of(data):
+    """How a file is to be read: its encoding, and what to do with bytes that are wrong in it.
+
+    The library gives up, without a word, on a file with one byte that is not UTF-8, and finds nothing between the NUL bytes of UTF-16. Only
+    binary files may be left out.
+    """
+    if b"\0" in data:
+        wide = wide_encoding_of(data)
+        if wide:
+            return wide, "replace"
     try:
         data.decode("utf-8")
-        errors = "strict"
+        return "utf-8", "strict"
     except UnicodeDecodeError:
-        errors = "strict" if b"\0" in data else "replace"
-    return builtins.open(name, encoding="utf-8", errors=errors)
+        return "utf-8", "strict" if b"\0" in data else "replace"
+
+
+def wide_encoding_of(data):
+    """UTF-16 or UTF-32, if it is one of them. A mark alone proves nothing: without a NUL byte there is no Latin text in either."""
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        try:
+            data.decode("utf-32")
+            return "utf-32"
+        except UnicodeDecodeError:
+            # The mark of little-endian UTF-16 and a NUL character look the same.
+            pass
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    # Without a mark: half of the bytes of Latin text are NUL, and always the same half.
+    even, odd = data[::2].count(0), data[1::2].count(0)
+    if max(even, odd) > len(data) // 4 and min(even, odd) <= len(data) // 64:
+        return "utf-16-be" if even > odd else "utf-16-le"
+    return None
+
+
+def open_text(name):
+    with builtins.open(name, "rb") as stream:
+        encoding, errors = encoding_of(stream.read())
+    return builtins.open(name, encoding=encoding, errors=errors)
 
 
 def lines_of(name):

@@ -88,3 +88,38 @@ fn checkov_looks_into_hidden_directories_and_those_that_programs_fill() {
     );
     assert_eq!(places(&scanned), set(&places_with_code));
 }
+
+#[test]
+fn detect_secrets_reads_text_in_utf_16_and_utf_32() {
+    let Some(tools) = tools() else { return };
+    let text = "# \u{feff}one\r\npassword = 'c0rrect-horse-battery'\r\n";
+    let utf_16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        ['\u{feff}' as u16].into_iter().chain(text.encode_utf16()).flat_map(bytes).collect()
+    };
+    let utf_32: Vec<u8> =
+        "\u{feff}".chars().chain(text.chars()).flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    let marked = format!("\u{feff}{text}");
+    let (little, big) = (utf_16(u16::to_le_bytes), utf_16(u16::to_be_bytes));
+    let null_first = [&little[..2], b"\0\0", &little[2..]].concat();
+    let lying = [b"\xff\xfe", text.as_bytes()].concat();
+    let odd = [&little[..], b"\0"].concat();
+    let lab = Lab::new();
+    let files = [
+        ("big.ini", &big[..]),
+        ("little.py", &little[..]),
+        ("bare_big.ini", &big[2..]),
+        ("bare_little.ini", &little[2..]),
+        ("lying.ini", &lying[..]),
+        ("marked.ini", marked.as_bytes()),
+        ("null_first.ini", &null_first[..]),
+        ("odd.ini", &odd[..]),
+        ("wide.yaml", &utf_32[..]),
+        ("image.png", b"\xff\xd8\0\xffpassword = 'c0rrect-horse-battery'\n"),
+    ];
+    let scanned = scan(&lab, &tools, "detect-secrets", &files);
+    assert_eq!(scanned.status("detect-secrets"), "FAILED", "{}", scanned.reason("detect-secrets"));
+    let found: BTreeSet<(String, u64)> =
+        scanned.findings().into_iter().map(|(_, uri, line)| (uri, line)).collect();
+    let read = files.iter().map(|(name, _)| (*name).to_owned()).filter(|name| name != "image.png");
+    assert_eq!(found, read.map(|name| (name, 2)).collect());
+}
