@@ -1,6 +1,7 @@
 //! What a tool that walks the tree by itself need not look at. ash drops findings there anyway; this only saves the work.
 
 use ash_model::{
+    finding::Finding,
     path::RelPath,
     results::{DIRECTORIES, FILES},
 };
@@ -18,6 +19,11 @@ pub(crate) fn result_directories(site: &Site<'_>) -> impl Iterator<Item = RelPat
 /// Files of ash's own results in the scanned tree, beside those directories.
 pub(crate) fn result_files(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
     named(site, &FILES).filter(|file| !file.as_path().ends_with(".gitignore"))
+}
+
+/// Whether a finding lies in a file of the scan set, or in none.
+pub(crate) fn is_in_scan_set(site: &Site<'_>, finding: &Finding) -> bool {
+    finding.location.as_ref().is_none_or(|at| site.files.binary_search(&at.path).is_ok())
 }
 
 fn named<'s>(

@@ -94,6 +94,8 @@ impl Scanner for Checkov {
         if code == 1 && interpreted.findings.iter().all(Finding::is_suppressed) {
             return Err(outcome::failed(call, output, "exited with code 1 and reports no finding"));
         }
+        // It is made to look at hidden files, but not at ignored ones for that.
+        interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding) || !is_hidden(finding));
         interpreted.findings.iter_mut().filter(|finding| finding.rule_id.starts_with("CKV_SECRET_")).for_each(sarif::without_snippet);
         interpreted.unevaluated = renamed.left_out.clone();
         interpreted.unevaluated.extend(not_parsed(site, &renamed, &output.stdout.text()));
@@ -155,6 +157,11 @@ fn ignored<'s>(site: &Site<'s>) -> Vec<&'s str> {
     let outputs = site.outputs.iter().filter_map(|output| output.as_path().file_name()?.to_str());
     let is_empty = |name: &&str| !name.contains(',') && !site.files.iter().any(|file| file.as_path().components().any(|part| part.as_os_str() == *name));
     skipped::NAMES.into_iter().chain(FILLED.into_iter().chain(outputs).filter(is_empty)).collect()
+}
+
+/// Whether some part of the file's path begins with a dot.
+fn is_hidden(finding: &Finding) -> bool {
+    finding.location.as_ref().is_some_and(|at| at.path.as_path().iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
 }
 
 /// Files checkov could not parse. Its report for people is the only place that names them.
@@ -238,8 +245,11 @@ mod tests {
 
     #[test]
     fn the_recorded_log_gives_its_findings_relative_to_the_source() {
-        let tree = Tree::of_recorded();
+        let mut tree = Tree::of_recorded();
+        tree.put(".github/workflows/triage.yml", b"");
         let read = interpret(&Checkov, &tree, 1, &[(REPORT, recorded("checkov/findings.sarif"))]).unwrap();
+        let in_workflows = |name: &str| read.findings.iter().filter(|finding| finding.location.as_ref().is_some_and(|at| at.path.as_path().ends_with(name))).count();
+        assert_eq!((in_workflows("triage.yml"), in_workflows("release.yml")), (3, 0), "the latter is hidden and not of the scan set");
         assert!(read.findings.len() > 20);
         assert!(read.findings.iter().all(|finding| finding.severity == Severity::Critical && finding.location.as_ref().is_some_and(|at| !at.path.as_path().starts_with("src"))));
         let secret = read.findings.iter().find(|finding| finding.rule_id.starts_with("CKV_SECRET_")).unwrap();

@@ -8,7 +8,7 @@
 //! `.gitignore`; `safe.directory` keeps the scan set the same everywhere, and the settings of a repository that would make git start a
 //! program are overruled. What it leaves out by itself, for its size or its place, it is told to look at. A `.semgrepignore` of the tree is not obeyed; `nosemgrep` comments are, and reported as suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
 
-use std::{ffi::OsString, path::Path};
+use std::{collections::BTreeSet, ffi::OsString, path::Path};
 
 use ash_model::{
     finding::Finding,
@@ -28,6 +28,8 @@ use crate::{
     skipped,
 };
 
+/// The longest file of git that is read.
+const MAX_OF_GIT: u64 = 1 << 20;
 const REPORT: &str = "results_sarif.sarif";
 /// The rules that come with ash, by file name.
 const RULES: [(&str, &str); 5] = [
@@ -102,6 +104,9 @@ impl Scanner for Semgrep {
         let mut interpreted = sarif::interpreted(reading.convert(site, log?));
         interpreted.findings.iter_mut().filter(|finding| finding.rule_id == PASSWORD_RULE).for_each(sarif::without_snippet);
         interpreted.findings.iter_mut().for_each(without_login);
+        if git_hides_files(site) {
+            interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding));
+        }
         interpreted.unevaluated = renamed.left_out.clone();
         interpreted.unevaluated.extend(notifications.iter().filter(|notification| is_gap(notification)).map(|notification| notification.text.clone()));
         Ok(interpreted)
@@ -110,7 +115,7 @@ impl Scanner for Semgrep {
 
 /// The variables every start needs; its own files go to the directory.
 fn environment(directory: &Path) -> Vec<(String, OsString)> {
-    let git = [("safe.directory", "*"), ("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null")];
+    let git = [("safe.directory", "*"), ("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null"), ("core.excludesFile", "/dev/null")];
     let mut variables = vec![
         ("SEMGREP_ENABLE_VERSION_CHECK".to_owned(), "0".into()),
         ("SEMGREP_SEND_METRICS".to_owned(), "off".into()),
@@ -140,6 +145,22 @@ fn no_repository_above(site: &Site<'_>) -> Option<(String, OsString)> {
     Some(("GIT_CEILING_DIRECTORIES".to_owned(), above.as_os_str().to_owned()))
 }
 
+/// Whether git may leave out files of the scan set when semgrep asks it for the files: it lists none of a repository inside the repository,
+/// and obeys `.git/info/exclude`. Then semgrep does without git and looks at what is ignored too, which takes longer; findings there are dropped.
+fn git_hides_files(site: &Site<'_>) -> bool {
+    let read = |directory: &Path, name: &str| site.reader.read(&RelPath::new(directory.join(name)).ok()?, MAX_OF_GIT);
+    if let Some(excluded) = read(Path::new(""), ".git/info/exclude") {
+        if excluded.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).any(|line| !line.is_empty() && !line.starts_with(b"#")) {
+            return true;
+        }
+    } else if read(Path::new(""), ".git/HEAD").is_some() || read(Path::new(""), ".git").is_some() {
+        // There may be rules all the same: behind a link, or where the file `.git` leads to.
+        return true;
+    }
+    let directories: BTreeSet<&Path> = site.files.iter().flat_map(|file| file.as_path().ancestors().skip(1)).filter(|directory| *directory != Path::new("")).collect();
+    directories.into_iter().any(|directory| read(directory, ".git").is_some() || read(directory, ".git/HEAD").is_some())
+}
+
 /// semgrep gives up a rule on a file after five seconds of the clock: on a busy machine that is now this file and now that one.
 const SECONDS_A_RULE_AND_FILE: u32 = 30;
 
@@ -153,6 +174,9 @@ const NO_IGNORE_FILES: &str = "--x-ignore-semgrepignore-files";
 fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
     let mut call = ToolCall::new(Program::Tool("semgrep"), "semgrep").args(["scan", "--metrics", "off", "--disable-version-check", "--no-rewrite-rule-ids", ANY_SIZE, NO_IGNORE_FILES]).args([format!("--timeout={SECONDS_A_RULE_AND_FILE}")]);
+    if git_hides_files(site) {
+        call = call.args(["--no-git-ignore"]);
+    }
     call = call.args([joined("--config=", site.results.join("rules"))]);
     let named = options.one_or_more("config")?;
     let online = if named.is_empty() { vec!["p/ci"] } else { named };
@@ -260,7 +284,7 @@ mod tests {
         for call in [call, probe] {
             let variable = |name: &str| call.env.iter().find(|(key, _)| key == name).and_then(|(_, value)| value.to_str());
             assert_eq!((variable("SEMGREP_ENABLE_VERSION_CHECK"), variable("SEMGREP_SEND_METRICS")), (Some("0"), Some("off")));
-            assert_eq!((variable("GIT_CONFIG_COUNT"), variable("GIT_CONFIG_KEY_0"), variable("GIT_CONFIG_VALUE_0")), (Some("3"), Some("safe.directory"), Some("*")));
+            assert_eq!((variable("GIT_CONFIG_COUNT"), variable("GIT_CONFIG_KEY_0"), variable("GIT_CONFIG_VALUE_0")), (Some("4"), Some("safe.directory"), Some("*")));
             assert_eq!((variable("GIT_CONFIG_KEY_1"), variable("GIT_CONFIG_VALUE_1")), (Some("core.fsmonitor"), Some("false")));
         }
     }
@@ -271,6 +295,23 @@ mod tests {
         let call = run(&Semgrep, &tree).remove(0);
         let (_, ceiling) = call.env.iter().find(|(name, _)| name == "GIT_CEILING_DIRECTORIES").unwrap();
         assert_eq!(Some(Path::new(ceiling)), tree.source.parent());
+    }
+
+    #[test]
+    fn git_is_not_asked_where_it_would_leave_out_files_of_the_scan_set() {
+        let asks_git = |files: &[(&str, &str)]| {
+            let mut tree = Tree::new(&["a.py", "x/y/b.py"]);
+            tree.contents.extend(files.iter().map(|(name, text)| (own(name), text.as_bytes().to_vec())));
+            !words(&tree).contains(" --no-git-ignore ")
+        };
+        let plain = (".git/info/exclude", "# git ls-files --others\n \n");
+        let head = (".git/HEAD", "ref: refs/heads/main\n");
+        assert!(asks_git(&[]) && asks_git(&[plain, head]) && asks_git(&[plain, head, ("z/.git/HEAD", "")]));
+        assert!(!asks_git(&[(".git/info/exclude", "# a\n*.py\n"), head]));
+        assert!(!asks_git(&[head]), "the rules may be behind a link");
+        assert!(!asks_git(&[(".git", "gitdir: /elsewhere\n")]));
+        assert!(!asks_git(&[plain, head, ("x/.git/HEAD", "")]));
+        assert!(!asks_git(&[plain, head, ("x/y/.git", "gitdir: ../../.git/modules/y\n")]));
     }
 
     #[test]

@@ -2,7 +2,13 @@
 //!
 //! Needs the scanners, in the directory that `ASH_TOOLS_DIR` names; CI has them.
 
-use std::{collections::BTreeSet, fs, path::Path, process::Stdio, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use crate::lab::{Lab, Scanned, finish, read, tools};
 
@@ -57,6 +63,37 @@ fn semgrep_looks_at_files_of_any_size_in_any_directory() {
 }
 
 #[test]
+fn semgrep_looks_at_what_git_does_not_list_unless_an_ignore_file_of_the_tree_names_it() {
+    let Some(tools) = tools() else { return };
+    let code = b"def f(a):\n    eval(a)\n";
+    let git = |at: PathBuf, words: &[&str]| {
+        fs::create_dir_all(&at).unwrap();
+        assert!(Command::new("git").current_dir(at).args(words).status().unwrap().success());
+    };
+    let files: [(&str, &[u8]); 4] = [
+        ("a.py", code),
+        ("nested/b.py", code),
+        ("ignored/c.py", code),
+        (".gitignore", b"ignored\n"),
+    ];
+    for case in ["nested", "exclude", "excludesFile"] {
+        let lab = Lab::new();
+        let source = lab.path("source");
+        git(source.clone(), &["init", "-q"]);
+        match case {
+            "nested" => git(source.join("nested"), &["init", "-q"]),
+            "exclude" => fs::write(source.join(".git/info/exclude"), "# none\nnested\n").unwrap(),
+            _ => {
+                fs::write(source.join(".git/more"), "nested\n").unwrap();
+                git(source.clone(), &["config", "core.excludesFile", ".git/more"]);
+            }
+        }
+        let scanned = scan(&lab, &tools, "semgrep", &files);
+        assert_eq!(places(&scanned), set(&["a.py", "nested/b.py"]), "{case}: {}", scanned.stderr);
+    }
+}
+
+#[test]
 fn checkov_looks_into_hidden_directories_and_those_that_programs_fill() {
     let Some(tools) = tools() else { return };
     let pod = b"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n    - name: a\n      image: nginx\n";
@@ -77,6 +114,7 @@ fn checkov_looks_into_hidden_directories_and_those_that_programs_fill() {
         .iter()
         .map(|name| (*name, if name.ends_with(".tf") { &bucket[..] } else { &pod[..] }))
         .collect();
+    files.extend([(".gitignore", &b".ignored\n"[..]), (".ignored/main.tf", &bucket[..])]);
     files.extend([(".git/main.tf", &bucket[..]), (".ash/ash_output/reports/main.tf", &bucket[..])]);
     let scanned = scan(&lab, &tools, "checkov", &files);
     assert_eq!(
