@@ -146,6 +146,8 @@ pub fn scan(
     })?;
     notices.extend(crate::steered::by_ignore_files(&set));
     notices.extend(earlier.iter().filter_map(crate::steered::by_results));
+    let vendored = ash_intake::tracked_in_left_out_directories(&request.source);
+    notices.extend(crate::steered::by_directory_names(vendored));
     notices.extend(set.notices.iter().cloned());
     notices.extend(unread_notices(&set));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {

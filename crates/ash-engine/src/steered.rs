@@ -101,6 +101,17 @@ pub(crate) fn by_results(earlier: &Earlier) -> Option<Notice> {
     })
 }
 
+/// Files of the repository in directories that no scan enters, because most often a package manager fills them.
+pub(crate) fn by_directory_names(files: u64) -> Option<Notice> {
+    let some = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    (files > 0).then(|| {
+        let reason = format!(
+            "the repository has {some} in `node_modules`, `venv`, `.venv` or `cdk.out/asset.*`; they are not scanned"
+        );
+        Notice::new("scan set", reason).hint("move code of your own elsewhere")
+    })
+}
+
 /// Findings of a scanner in ash's own results, which do not count.
 pub(crate) fn in_results(scanner: &ScannerId, dropped: u64) -> Option<Notice> {
     let findings =

@@ -1,12 +1,14 @@
 //! Hostile bytes in, scan set out: which files of a directory nobody has reviewed are to be scanned, and reading them safely.
 #![forbid(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod index;
 mod inline;
 mod own;
 mod reader;
 mod rules;
 mod walk;
 
+pub use index::tracked_in_left_out_directories;
 pub use inline::{InlineIgnore, inline_ignores};
 pub use own::{COUNTED, Earlier, OwnResults};
 pub use reader::NoFollowReader;

@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, FileType},
-    io,
     path::Path,
 };
 
@@ -11,7 +10,7 @@ use ash_model::{
     results::{AGGREGATED, DEFAULT_OUTPUT, DIRECTORIES, FILES, FORMER_OUTPUT},
 };
 
-use crate::reader::{self, open_no_follow};
+use crate::index::Index;
 
 /// The output directories inside the scanned directory.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -32,9 +31,6 @@ pub struct Earlier {
 
 /// Files are counted up to this many.
 pub const COUNTED: u64 = 10_000;
-
-/// A longer index of git is not read.
-const INDEX_LIMIT: u64 = 256 << 20;
 
 impl OwnResults {
     /// The output directory of this scan, if it lies inside, the default one, and the one of former versions of the Python tool where
@@ -132,13 +128,7 @@ fn count(path: &Path, limit: u64) -> u64 {
 /// and so are a link and a directory of a sparse index. False where that cannot be told: no index, one that is not a plain list of whole
 /// names, a `.git` that is not a directory.
 fn is_untracked(source: &Path, directory: &RelPath) -> bool {
-    let Ok(source) = source.canonicalize() else { return false };
-    let git = source.ancestors().map(|above| above.join(".git"));
-    let Some(git) = git.into_iter().find(|git| git.symlink_metadata().is_ok()) else {
-        return false;
-    };
-    let below = git.parent().and_then(|checkout| source.strip_prefix(checkout).ok());
-    let (Some(below), Ok(mut index)) = (below, plain_index(&git)) else { return false };
+    let Some(Index { bytes: mut index, below }) = Index::around(source) else { return false };
     // Without case: where names have none, git may spell them in another way than the file system.
     index.make_ascii_lowercase();
     let mut place = below.join(directory.as_path()).into_os_string().into_encoded_bytes();
@@ -166,22 +156,6 @@ fn lists_entry(index: &[u8], name: &[u8]) -> bool {
             .windows(listed.len() + 1)
             .any(|window| window[1..] == listed && [0, length].contains(&window[0]))
     })
-}
-
-/// The index, if it names each file in full: version 4 shortens names, and a split one has the names elsewhere.
-fn plain_index(git: &Path) -> io::Result<Vec<u8>> {
-    let split = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b"sharedindex.");
-    let no = || Err(io::Error::other("not a plain index"));
-    if !git.symlink_metadata()?.is_dir()
-        || fs::read_dir(git)?.flatten().any(|entry| split(&entry.file_name()))
-    {
-        return no();
-    }
-    let index = reader::read_bounded(open_no_follow(&git.join("index"))?, INDEX_LIMIT)?;
-    match index.get(..8) {
-        Some(b"DIRC\0\0\0\x02" | b"DIRC\0\0\0\x03") => Ok(index),
-        _ => no(),
-    }
 }
 
 #[cfg(test)]

@@ -118,13 +118,13 @@ impl<'a> Builtin<'a> {
         if name == ".git" || self.own.hold(path, is_dir) {
             return Decision::Skip;
         }
-        if is_dir && VENDORED.iter().any(|vendored| name == *vendored) {
+        if is_left_out(path, is_dir) {
             return Decision::Skip;
         }
         let is_excluded = self.excluded.is_some_and(|excluded| {
             if is_dir { excluded.directory(path) } else { excluded.file(path) }
         });
-        if is_excluded || is_cdk_asset(path, name) {
+        if is_excluded {
             return Decision::Skip;
         }
         if is_dir && self.own.are_in(path) {
@@ -134,6 +134,12 @@ impl<'a> Builtin<'a> {
         let is_template = !is_dir && name.as_encoded_bytes().ends_with(b".template.json");
         if is_template { Decision::Keep } else { Decision::Ask }
     }
+}
+
+/// Whether a file or directory is left out of every scan for its name.
+pub(crate) fn is_left_out(path: &Path, is_dir: bool) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    (is_dir && VENDORED.iter().any(|vendored| name == *vendored)) || is_cdk_asset(path, name)
 }
 
 /// Bundled copies of what is scanned elsewhere: `cdk.out/asset.*`.

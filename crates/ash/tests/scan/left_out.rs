@@ -161,3 +161,28 @@ fn detect_secrets_reads_text_in_utf_16_and_utf_32() {
     let read = files.iter().map(|(name, _)| (*name).to_owned()).filter(|name| name != "image.png");
     assert_eq!(found, read.map(|name| (name, 2)).collect());
 }
+
+#[test]
+fn files_of_the_repository_where_no_scan_looks_are_said() {
+    let lab = Lab::new();
+    lab.bandit();
+    let source = lab.path("source");
+    for name in ["node_modules/a/evil.js", "lib/venv/evil.py"] {
+        fs::create_dir_all(source.join(name).parent().unwrap()).unwrap();
+        fs::write(source.join(name), "x\n").unwrap();
+    }
+    let git = |words: &[&str]| {
+        assert!(Command::new("git").current_dir(&source).args(words).status().unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "app.py"]);
+    let said = || {
+        let scanned = lab.scan(&["--scanners", "bandit", "--offline"]);
+        let found = scanned.stdout.contains("the repository has 2 files in `node_modules`");
+        assert_eq!(found, scanned.stdout.contains("the repository has"), "{}", scanned.stdout);
+        found
+    };
+    assert!(!said(), "a package manager put them there");
+    git(&["add", "-A"]);
+    assert!(said());
+}
