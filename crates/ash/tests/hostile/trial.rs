@@ -81,6 +81,12 @@ pub(crate) fn sandboxed(
         _ => {}
     }
     let seen = run(attack, Cell::Sandboxed { backend, online });
+    // Where there is a control, it has said already whether the thing exists here.
+    if let (Control::Impossible(_), Said::Verdict(Verdict::Absent(reason))) =
+        (attack.control, &seen.said)
+    {
+        return Ok(Completion::ignored_with(reason.clone()));
+    }
     let problem = problem(attack, backend, online, &seen);
     let gap = gaps::known(mode(backend), attack.id, online, root(), landlock_abi());
     let judged = match (gap, problem) {
