@@ -89,7 +89,7 @@ fn own_line(backend: &'static str) -> Result<(), Failed> {
     let outcome = sandboxed(&lab, backend, &[], "echo whole >&2").finish();
     check("no line is added", outcome.err().contains("\nwhole\n{"), || outcome.describe())?;
     let outcome =
-        sandboxed(&lab, backend, &["--timeout", "0.5"], "printf part >&2; sleep 60").finish();
+        sandboxed(&lab, backend, &["--timeout", "0.5"], "printf part >&2; exec sleep 60").finish();
     let told = "part\nerror: it ran longer than `--timeout` allows";
     check("the end by time is said", outcome.err().contains(told), || outcome.describe())
 }
