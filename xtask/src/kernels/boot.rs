@@ -51,7 +51,8 @@ impl Machine<'_> {
                 "-smp",
                 &self.processors().to_string(),
                 "-m",
-                "2048",
+                // A sandboxed /tmp alone may hold 2 GiB.
+                "4096",
                 "-display",
                 "none",
                 "-monitor",
