@@ -51,8 +51,7 @@ impl Machine<'_> {
                 "-smp",
                 &self.processors().to_string(),
                 "-m",
-                // A sandboxed /tmp alone may hold 2 GiB.
-                "4096",
+                &self.memory().to_string(),
                 "-display",
                 "none",
                 "-monitor",
@@ -79,6 +78,11 @@ impl Machine<'_> {
     fn processors(&self) -> usize {
         let here = std::thread::available_parallelism().map_or(1, usize::from);
         (here / self.at_once).clamp(1, 2)
+    }
+
+    /// In MiB. A sandboxed `/tmp` may hold 2 GiB, and as many trials run at once as there are processors.
+    fn memory(&self) -> usize {
+        2048 * (1 + self.processors())
     }
 
     fn image(&self) -> Result<PathBuf> {
