@@ -9,7 +9,7 @@ use std::{
 };
 
 use ash_config::Settings;
-use ash_intake::{NoFollowReader, OwnResults, ScanSet, Walk};
+use ash_intake::{Index, NoFollowReader, OwnResults, ScanSet, Walk};
 use ash_model::{
     finding::Finding,
     notice::Notice,
@@ -124,7 +124,9 @@ pub fn scan(
         return Err(ScanError::Source(printable(request.source.as_os_str()), error.to_string()));
     }
     let (selected, unknown) = select(&request.selection, &request.settings)?;
-    let earlier = OwnResults::within(&request.source, &request.output).earlier(&request.source);
+    let index = Index::around(&request.source);
+    let earlier = OwnResults::within(&request.source, &request.output)
+        .earlier(&request.source, index.as_ref());
     let (output, _claim) = publish::prepare(request)?;
     let own = OwnResults::within(&request.source, &output);
 
@@ -146,8 +148,8 @@ pub fn scan(
     })?;
     notices.extend(crate::steered::by_ignore_files(&set));
     notices.extend(earlier.iter().filter_map(crate::steered::by_results));
-    let vendored = ash_intake::tracked_in_left_out_directories(&request.source);
-    notices.extend(crate::steered::by_directory_names(vendored));
+    let vendored = index.map(|index| index.in_left_out_directories());
+    notices.extend(vendored.and_then(crate::steered::by_directory_names));
     notices.extend(set.notices.iter().cloned());
     notices.extend(unread_notices(&set));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {

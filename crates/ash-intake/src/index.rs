@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ash_model::path::{RelPath, os_string};
+
 use crate::{
     reader::{self, open_no_follow},
     rules::is_left_out,
@@ -17,42 +19,62 @@ const LIMIT: u64 = 256 << 20;
 const SUBMODULE: u32 = 0o160_000;
 
 /// An index that names each file in full.
-pub(crate) struct Index {
-    pub(crate) bytes: Vec<u8>,
+#[derive(Debug)]
+pub struct Index {
+    bytes: Vec<u8>,
+    /// The length of its hashes.
+    hash: usize,
     /// The scanned directory, relative to the repository.
-    pub(crate) below: PathBuf,
+    below: PathBuf,
 }
 
 impl Index {
     /// The index of the nearest repository at or above a directory, if it can be read: `.git` is a directory and the index a plain list.
-    pub(crate) fn around(source: &Path) -> Option<Self> {
+    pub fn around(source: &Path) -> Option<Self> {
         let source = source.canonicalize().ok()?;
         let mut git = source.ancestors().map(|above| above.join(".git"));
         let git = git.find(|git| git.symlink_metadata().is_ok())?;
         let below = source.strip_prefix(git.parent()?).ok()?.to_owned();
-        Some(Self { bytes: plain(&git).ok()?, below })
+        let bytes = plain(&git).ok()?;
+        // Nothing in the index says how long its hashes are: SHA-1 or SHA-256.
+        let hash = [20, 32].into_iter().find(|hash| entries(&bytes, *hash).is_some())?;
+        Some(Self { bytes, hash, below })
     }
 
-    /// Mode and name of each entry; `None` where the bytes are not what they should be.
-    fn entries(&self) -> Option<Vec<(u32, &[u8])>> {
-        // Nothing in the index says how long its hashes are: SHA-1 or SHA-256.
-        [20, 32].into_iter().find_map(|hash| entries(&self.bytes, hash))
+    /// Mode and name of each entry.
+    fn entries(&self) -> Vec<(u32, &[u8])> {
+        entries(&self.bytes, self.hash).unwrap_or_default()
+    }
+
+    /// Whether the repository has something in a directory of the scanned one. A submodule above it is listed as one entry without what is
+    /// in it, and so are a link and a directory of a sparse index.
+    pub(crate) fn lists(&self, directory: &RelPath) -> bool {
+        // Without case: where names have none, git may spell them in another way than the file system.
+        let place = self.below.join(directory.as_path()).into_os_string().into_encoded_bytes();
+        let place = place.to_ascii_lowercase();
+        self.entries().into_iter().any(|(_, name)| {
+            let name = name.strip_suffix(b"/").unwrap_or(name).to_ascii_lowercase();
+            is_within(&name, &place) || is_within(&place, &name)
+        })
+    }
+
+    /// How many files of the repository, below the scanned directory, no scan looks at because of the directory they are in. A submodule is
+    /// one.
+    pub fn in_left_out_directories(&self) -> u64 {
+        let is_counted = |(mode, name): &(u32, &[u8])| {
+            let name = os_string(name.to_vec());
+            Path::new(&name).strip_prefix(&self.below).is_ok_and(|path| {
+                let is_dir = |above: usize| above > 0 || *mode == SUBMODULE;
+                path.ancestors().enumerate().any(|(above, at)| is_left_out(at, is_dir(above)))
+            })
+        };
+        self.entries().into_iter().filter(is_counted).count() as u64
     }
 }
 
-/// How many files of the repository, below the scanned directory, no scan looks at because of the directory they are in. A submodule is
-/// one. None are counted where the index cannot be read.
-pub fn tracked_in_left_out_directories(source: &Path) -> u64 {
-    let Some(index) = Index::around(source) else { return 0 };
-    let entries = index.entries().unwrap_or_default().into_iter();
-    let counts = entries.filter(|(mode, name)| {
-        let name = ash_model::path::os_string(name.to_vec());
-        Path::new(&name).strip_prefix(&index.below).is_ok_and(|path| {
-            let is_dir = |above: usize| above > 0 || *mode == SUBMODULE;
-            path.ancestors().enumerate().any(|(above, at)| is_left_out(at, is_dir(above)))
-        })
-    });
-    counts.count() as u64
+/// Whether a path is a directory, or lies in it.
+fn is_within(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
 }
 
 /// The index, if it names each file in full: version 4 shortens names, and a split one has the names elsewhere.
@@ -93,20 +115,17 @@ fn entries(index: &[u8], hash: usize) -> Option<Vec<(u32, &[u8])>> {
 }
 
 #[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use super::*;
-
-    /// An index as git writes it.
-    fn index(entries: &[(u32, &str)], hash: usize) -> Vec<u8> {
+pub(crate) mod testing {
+    /// An index as git writes it, of this version and with hashes this long.
+    pub(crate) fn index(version: u8, entries: &[(u32, &str)], hash: usize) -> Vec<u8> {
         let count = u32::try_from(entries.len()).unwrap();
-        let mut bytes = [b"DIRC\0\0\0\x03", &count.to_be_bytes()[..]].concat();
+        let mut bytes = [b"DIRC\0\0\0", &[version][..], &count.to_be_bytes()[..]].concat();
         for (number, (mode, name)) in entries.iter().enumerate() {
             let begin = bytes.len();
             bytes.extend([7; 24]);
             bytes.extend(mode.to_be_bytes());
             bytes.extend(vec![7; 12 + hash]);
-            let more_flags = number % 2 == 1;
+            let more_flags = version > 2 && number % 2 == 1;
             let length = u16::try_from(name.len()).unwrap();
             bytes.extend((length | if more_flags { 0x4000 } else { 0 }).to_be_bytes());
             bytes.extend(vec![0; if more_flags { 2 } else { 0 }]);
@@ -116,6 +135,17 @@ mod tests {
         }
         bytes.extend(b"TREE\0\0\0\x04abcd");
         bytes
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::{testing::index, *};
+
+    /// What [`Index::in_left_out_directories`] says, if there is an index.
+    fn counted(source: &Path) -> Option<u64> {
+        Index::around(source).map(|index| index.in_left_out_directories())
     }
 
     #[test]
@@ -136,15 +166,15 @@ mod tests {
         let lab = tempfile::tempdir().unwrap();
         let app = lab.path().join("app");
         fs::create_dir(&app).unwrap();
-        assert_eq!(tracked_in_left_out_directories(&app), 0);
+        assert_eq!(counted(&app), None);
         fs::create_dir(lab.path().join(".git")).unwrap();
         for hash in [20, 32] {
-            let bytes = index(&listed, hash);
+            let bytes = index(3, &listed, hash);
             fs::write(lab.path().join(".git/index"), &bytes).unwrap();
-            assert_eq!(tracked_in_left_out_directories(&app), 5, "hashes of {hash} bytes");
-            assert_eq!(tracked_in_left_out_directories(lab.path()), 6);
+            assert_eq!(counted(&app), Some(5), "hashes of {hash} bytes");
+            assert_eq!(counted(lab.path()), Some(6));
             fs::write(lab.path().join(".git/index"), &bytes[..bytes.len() / 2]).unwrap();
-            assert_eq!(tracked_in_left_out_directories(&app), 0, "half an index tells nothing");
+            assert_eq!(counted(&app), None, "half an index tells nothing");
         }
     }
 }

@@ -8,7 +8,7 @@ mod reader;
 mod rules;
 mod walk;
 
-pub use index::tracked_in_left_out_directories;
+pub use index::Index;
 pub use inline::{InlineIgnore, inline_ignores};
 pub use own::{COUNTED, Earlier, OwnResults};
 pub use reader::NoFollowReader;

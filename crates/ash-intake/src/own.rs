@@ -71,8 +71,8 @@ impl OwnResults {
         self.directories.iter().any(|directory| directory.as_path() == path)
     }
 
-    /// What is already there, before this scan writes anything.
-    pub fn earlier(&self, source: &Path) -> Vec<Earlier> {
+    /// What is already there, before this scan writes anything. Without an index nothing shows what is not of the repository.
+    pub fn earlier(&self, source: &Path, index: Option<&Index>) -> Vec<Earlier> {
         let found = |directory: &RelPath| {
             let place = source.join(directory.as_path());
             let there =
@@ -82,7 +82,7 @@ impl OwnResults {
             (files > 0).then(|| Earlier {
                 directory: directory.clone(),
                 files,
-                untracked: is_untracked(source, directory),
+                untracked: index.is_some_and(|index| !index.lists(directory)),
             })
         };
         self.directories.iter().filter_map(found).collect()
@@ -124,46 +124,15 @@ fn count(path: &Path, limit: u64) -> u64 {
     seen
 }
 
-/// Whether git's index lists nothing below a directory of the source, nor the directory or one above it: a submodule is listed as one entry,
-/// and so are a link and a directory of a sparse index. False where that cannot be told: no index, one that is not a plain list of whole
-/// names, a `.git` that is not a directory.
-fn is_untracked(source: &Path, directory: &RelPath) -> bool {
-    let Some(Index { bytes: mut index, below }) = Index::around(source) else { return false };
-    // Without case: where names have none, git may spell them in another way than the file system.
-    index.make_ascii_lowercase();
-    let mut place = below.join(directory.as_path()).into_os_string().into_encoded_bytes();
-    place.make_ascii_lowercase();
-    let slashes = place.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let entries = slashes.map(|(end, _)| &place[..end]).chain([&place[..]]);
-    !lists(&index, &[&place[..], b"/"].concat())
-        && !entries.into_iter().any(|entry| lists_entry(&index, entry))
-}
-
-/// Whether some name in the index holds this one.
-fn lists(index: &[u8], name: &[u8]) -> bool {
-    index.windows(name.len()).any(|window| window == name)
-}
-
-/// Whether the index has an entry with exactly this name, with or without a slash at its end.
-///
-/// A name ends with a zero byte. Before it stands the end of a number that is the name's length, or zero where further flags follow it: so
-/// the end of a longer name is none.
-fn lists_entry(index: &[u8], name: &[u8]) -> bool {
-    [&b"\0"[..], b"/\0"].iter().any(|end| {
-        let listed = [name, end].concat();
-        let length = (listed.len() - 1).min(0xfff).to_le_bytes()[0].to_ascii_lowercase();
-        index
-            .windows(listed.len() + 1)
-            .any(|window| window[1..] == listed && [0, length].contains(&window[0]))
-    })
-}
-
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::index::testing;
+
+    const FILE: u32 = 0o100_644;
 
     fn lab(files: &[&str]) -> tempfile::TempDir {
         let lab = tempfile::tempdir().unwrap();
@@ -236,7 +205,7 @@ mod tests {
         let source = tree.path().join("app");
         let own = OwnResults::within(&source, Path::new("/"));
         let untracked = || {
-            let earlier = own.earlier(&source);
+            let earlier = own.earlier(&source, Index::around(&source).as_ref());
             assert_eq!((earlier.len(), earlier[0].files), (1, 3));
             earlier[0].untracked
         };
@@ -244,18 +213,21 @@ mod tests {
         let git = tree.path().join(".git");
         fs::create_dir(&git).unwrap();
         assert!(!untracked(), "there is no index");
-        let index = |bytes: &[u8]| fs::write(git.join("index"), bytes).unwrap();
-        index(b"DIRC\0\0\0\x02....app/main.py\0");
+        let index = |version: u8, name: &str| {
+            let listed = [(FILE, "app/main.py"), (FILE, name)];
+            fs::write(git.join("index"), testing::index(version, &listed, 20)).unwrap();
+        };
+        index(2, "z");
         assert!(untracked());
-        index(b"DIRC\0\0\0\x03....app/.ash/.ash.yaml\0");
+        index(3, "app/.ash/.ash.yaml");
         assert!(untracked());
-        index(b"DIRC\0\0\0\x02....app/.ash/ash_output/scanners/evil.py\0");
+        index(2, "app/.ash/ash_output/scanners/evil.py");
         assert!(!untracked());
-        index(b"DIRC\0\0\0\x02....app/.ASH/ash_OUTPUT/scanners/evil.py\0");
+        index(2, "app/.ASH/ash_OUTPUT/scanners/evil.py");
         assert!(!untracked(), "letter case may be the file system's");
-        index(b"DIRC\0\0\0\x04....app/main.py\0");
+        index(4, "z");
         assert!(!untracked(), "names are shortened in version 4");
-        index(b"DIRC\0\0\0\x02....app/main.py\0");
+        index(2, "z");
         fs::write(git.join("sharedindex.0"), "").unwrap();
         assert!(!untracked(), "the names are elsewhere");
         fs::remove_file(git.join("sharedindex.0")).unwrap();
@@ -263,7 +235,7 @@ mod tests {
         fs::rename(&git, tree.path().join("g")).unwrap();
         symlink("g", &git).unwrap();
         assert!(!untracked(), "a link may lead anywhere");
-        assert_eq!(OwnResults::within(tree.path(), Path::new("/")).earlier(tree.path()), []);
+        assert_eq!(OwnResults::within(tree.path(), Path::new("/")).earlier(tree.path(), None), []);
     }
 
     #[test]
@@ -272,18 +244,17 @@ mod tests {
         let source = tree.path().join("app");
         let git = tree.path().join(".git");
         fs::create_dir(&git).unwrap();
-        let untracked = |entry: &str, flags: &[u8]| {
-            let length = u16::try_from(entry.len()).unwrap().to_be_bytes();
-            let bytes = [b"DIRC\0\0\0\x03....", &length[..], flags, entry.as_bytes(), b"\0\0\0"];
-            fs::write(git.join("index"), bytes.concat()).unwrap();
-            OwnResults::within(&source, Path::new("/")).earlier(&source)[0].untracked
+        let untracked = |entry: &str| {
+            let bytes = testing::index(3, &[(FILE, "z"), (FILE, entry)], 20);
+            fs::write(git.join("index"), bytes).unwrap();
+            let index = Index::around(&source).unwrap();
+            OwnResults::within(&source, Path::new("/")).earlier(&source, Some(&index))[0].untracked
         };
         for entry in ["app", "app/.ash", "app/.ash/", "app/.ash/ash_output", "APP/.Ash"] {
-            assert!(!untracked(entry, b""), "{entry}");
-            assert!(!untracked(entry, b"\x40\0"), "{entry} with more flags");
+            assert!(!untracked(entry), "{entry}");
         }
         for entry in ["my.app", "app/app", "lib/app/.ash", "app/.ash.yaml", "app/.ashes", "ap"] {
-            assert!(untracked(entry, b""), "{entry}");
+            assert!(untracked(entry), "{entry}");
         }
     }
 }

@@ -143,8 +143,10 @@ pub enum LaunchError {
         /// The system's words.
         reason: String,
     },
-    /// The supervisor died. What it had started was ended.
-    #[error("the supervisor ended unexpectedly; whatever it had started was ended")]
+    /// The supervisor died, or did not answer. What it had started was ended.
+    #[error(
+        "the supervisor ended unexpectedly or did not answer; whatever it had started was ended"
+    )]
     SupervisorLost,
     /// [`Cancel::cancel`] came first.
     #[error("interrupted before it started")]

@@ -1,8 +1,10 @@
 //! What a tool that walks the tree by itself need not look at. ash drops findings there anyway; this only saves the work.
 
+use std::ffi::OsString;
+
 use ash_model::{
     finding::Finding,
-    path::RelPath,
+    path::{RelPath, os_string},
     results::{DIRECTORIES, FILES},
 };
 
@@ -19,6 +21,12 @@ pub(crate) fn result_directories(site: &Site<'_>) -> impl Iterator<Item = RelPat
 /// Files of ash's own results in the scanned tree, beside those directories.
 pub(crate) fn result_files(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
     named(site, &FILES).filter(|file| !file.as_path().ends_with(".gitignore"))
+}
+
+/// A path in which none of these characters has a meaning to the tool that reads it as a pattern.
+pub(crate) fn escaped(path: &RelPath, special: &[u8]) -> OsString {
+    let escape = |byte: &u8| special.contains(byte).then_some(b'\\').into_iter().chain([*byte]);
+    os_string(path.as_path().as_os_str().as_encoded_bytes().iter().flat_map(escape).collect())
 }
 
 /// Whether a finding lies in a file of the scan set, or in none.

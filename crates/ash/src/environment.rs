@@ -24,9 +24,14 @@ impl Environment {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
     }
 
-    /// `ASH_OFFLINE`: YES, TRUE or 1 in any letter case.
+    /// `ASH_OFFLINE`.
     pub(crate) fn offline(&self) -> bool {
-        self.get("ASH_OFFLINE").is_some_and(|value| {
+        self.is_yes("ASH_OFFLINE")
+    }
+
+    /// Whether a variable is YES, TRUE or 1 in any letter case.
+    pub(crate) fn is_yes(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| {
             ["yes", "true", "1"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
         })
     }

@@ -3,7 +3,6 @@
 use std::{
     ffi::OsStr,
     io,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -18,6 +17,7 @@ use super::{
     stamp::Stamp,
     uv::{Uv, package},
 };
+use crate::tools::is_executable_file;
 
 /// How long making an environment may take, downloads included.
 const TIMEOUT: Duration = Duration::from_secs(1800);
@@ -139,7 +139,7 @@ impl Environment<'_> {
     fn lacks(&self, dir: &Path) -> Option<String> {
         // An upgrade of the system's Python leaves a link to nowhere.
         let programs = ["python", self.name].map(|name| dir.join("bin").join(name));
-        if let Some(program) = programs.iter().find(|program| !is_program(program)) {
+        if let Some(program) = programs.iter().find(|program| !is_executable_file(program)) {
             return Some(format!("program `{}`", program.display()));
         }
         let mut pinned = std::iter::once(&self.requirement).chain(self.with);
@@ -196,10 +196,6 @@ fn set_aside(dir: &Path, previous: &PathBuf) -> io::Result<()> {
         return std::fs::rename(dir, previous);
     }
     remove(dir)
-}
-
-fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether a package is installed in exactly the pinned version, by the directory each installer writes its record into:

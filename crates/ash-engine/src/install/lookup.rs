@@ -2,7 +2,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -15,6 +14,7 @@ use super::{
     failure::Failure,
     runner::{Ran, Step},
 };
+use crate::tools::is_executable_file;
 
 /// Variables that change what Python, pip or uv do, or where they put it. None of them may reach a step: an environment has to come
 /// out the same whoever makes it, with its bytecode compiled.
@@ -82,10 +82,7 @@ impl Installer<'_> {
     /// A program of this name in this directory, if it may be started.
     pub(super) fn program_in(&self, dir: &Path, name: &str) -> Option<PathBuf> {
         let path = dir.join(name);
-        let runs = path
-            .metadata()
-            .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
-        (runs && !self.is_untrusted(&path)).then_some(path)
+        (is_executable_file(&path) && !self.is_untrusted(&path)).then_some(path)
     }
 
     /// Whether a path, as spelled or as resolved, lies in a tree that nobody has reviewed.

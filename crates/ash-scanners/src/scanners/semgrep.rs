@@ -211,14 +211,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
 
 /// The path in the syntax of `.gitignore`.
 fn ignore_pattern(path: &RelPath) -> OsString {
-    let mut pattern = vec![];
-    for byte in path.as_path().as_os_str().as_encoded_bytes() {
-        if b"*?[]\\!# ".contains(byte) {
-            pattern.push(b'\\');
-        }
-        pattern.push(*byte);
-    }
-    ash_model::path::os_string(pattern)
+    skipped::escaped(path, b"*?[]\\!# ")
 }
 
 fn with_reason(error: InterpretError, notifications: &[Notification]) -> InterpretError {

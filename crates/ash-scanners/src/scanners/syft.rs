@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use ash_model::{
     ids::ScannerId,
-    path::{RelPath, os_string, printable},
+    path::{RelPath, printable},
     requirements::{Requirements, texts},
     tool::{Cwd, Program, ToolCall, ToolOutput},
 };
@@ -98,15 +98,9 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
 
 /// Everything below a path, in the syntax of syft's patterns.
 fn pattern(path: &RelPath) -> OsString {
-    let mut pattern = vec![];
-    for byte in path.as_path().as_os_str().as_encoded_bytes() {
-        if b"*?[]{}\\".contains(byte) {
-            pattern.push(b'\\');
-        }
-        pattern.push(*byte);
-    }
-    pattern.extend(b"/**");
-    os_string(pattern)
+    let mut pattern = skipped::escaped(path, b"*?[]{}\\");
+    pattern.push("/**");
+    pattern
 }
 
 #[cfg(test)]

@@ -44,10 +44,8 @@ pub(crate) fn check(environment: &Environment) -> Result<Vec<String>, CommandErr
             "unset it; `ash scan --sandbox auto` confines each scanner without a container";
         return Err(absent("ASH_MODE", &what, instead));
     }
-    let only_changed = set("ASH_CHANGED_FILES_ONLY").is_some_and(|value| {
-        ["yes", "true", "1"].iter().any(|yes| value.eq_ignore_ascii_case(yes))
-    });
-    Ok(only_changed
+    Ok(environment
+        .is_yes("ASH_CHANGED_FILES_ONLY")
         .then(|| {
             "ASH_CHANGED_FILES_ONLY is not part of this version of ash: the whole tree is scanned"
                 .to_owned()

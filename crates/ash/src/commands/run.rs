@@ -129,6 +129,10 @@ fn with_results(
         &[],
     )
     .map_err(|error| refused(&error))?;
+    for path in args.read.iter().chain(&args.cache).filter(|path| !path.exists()) {
+        let shown = printable(path.as_os_str());
+        ui::notice(&format!("`{shown}` does not exist, so it is not granted"));
+    }
     for notice in &policy.notices {
         ui::notice(&said(notice));
     }
@@ -193,15 +197,7 @@ fn requirements(args: &RunArgs) -> Result<Requirements, CommandError> {
         },
     };
     let paths = |paths: &[PathBuf]| -> Result<Vec<Cow<'static, str>>, CommandError> {
-        let granted = |path: &PathBuf| {
-            let path = absolute(path)?;
-            if !path.exists() {
-                let shown = printable(path.as_os_str());
-                ui::notice(&format!("`{shown}` does not exist, so it is not granted"));
-            }
-            text(&path)
-        };
-        paths.iter().map(granted).collect()
+        paths.iter().map(|path| text(&absolute(path)?)).collect()
     };
     requirements.read_paths.extend(paths(&args.read)?);
     requirements.cache_paths.extend(paths(&args.cache)?);
