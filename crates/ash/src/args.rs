@@ -32,15 +32,33 @@ pub(crate) enum Command {
     /// Scan a directory
     Scan(Box<ScanArgs>),
     /// Show, explain or use the sandbox by itself
-    #[command(subcommand)]
+    #[command(subcommand, after_help = SANDBOX_EXAMPLES)]
     Sandbox(SandboxCommand),
     /// Install the scanners
-    #[command(subcommand)]
+    #[command(subcommand, after_help = DEPENDENCIES_EXAMPLES)]
     Dependencies(DependenciesCommand),
     /// Write, show, check and change the configuration
-    #[command(subcommand)]
+    #[command(subcommand, after_help = CONFIG_EXAMPLES)]
     Config(config::ConfigCommand),
 }
+
+const SANDBOX_EXAMPLES: &str = "\
+Examples:
+  ash sandbox status                      Which backends work here, and why the others do not
+  ash sandbox explain bandit              What bandit would be allowed, and the exact command line
+  ash sandbox run -- sh -c 'ls ~; id'     See for yourself";
+
+const DEPENDENCIES_EXAMPLES: &str = "\
+Examples:
+  ash dependencies install
+  ash dependencies install --tool bandit --tool semgrep";
+
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  ash config init                         Write .ash/.ash.yaml
+  ash config get                          The settings that a scan here would use
+  ash config update --set sandbox.mode=auto
+  ash config lint                         What is wrong or could be better";
 
 const SCAN_EXAMPLES: &str = "\
 Examples:
@@ -185,6 +203,7 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
     /// What this machine can enforce
+    #[command(after_help = STATUS_EXAMPLES)]
     Status {
         /// As JSON
         #[arg(long)]
@@ -195,6 +214,13 @@ pub(crate) enum SandboxCommand {
     /// Run one command in the sandbox that a scanner with these needs gets
     Run(Box<RunArgs>),
 }
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  ash sandbox status
+  ash sandbox status --json | jq -r .auto   The backend that --sandbox auto uses here
+
+Exit codes: 0 whatever works or does not.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -289,10 +315,19 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
+const INSTALL_EXAMPLES: &str = "\
+Examples:
+  ash dependencies install
+  ash dependencies install --tool bandit --tool semgrep
+  ash dependencies install --json | jq -r '.[] | select(.status == \"failed\")'
+
+Exit codes: 0 everything that was asked for is there, 1 something is not.";
+
 /// `ash dependencies …`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DependenciesCommand {
     /// Install the scanners, pinned, into ash's own directory
+    #[command(after_help = INSTALL_EXAMPLES)]
     Install {
         /// Only this tool (repeatable)
         #[arg(long, value_name = "NAME", action = ArgAction::Append)]
@@ -334,6 +369,16 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        fn check(command: &clap::Command) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Examples:"), "`{}`: {help:?}", command.get_name());
+            command.get_subcommands().for_each(check);
+        }
+        check(&Cli::command());
     }
 
     #[test]
