@@ -12,6 +12,8 @@ use super::{
 pub(crate) struct Verdicts {
     pub(crate) passed: u64,
     pub(crate) failed: Vec<String>,
+    /// How many trials of the test programs are among them.
+    pub(super) trials: u64,
 }
 
 /// One line of the table.
@@ -39,6 +41,7 @@ impl Verdicts {
     pub(super) fn extend(&mut self, more: Self) {
         self.passed += more.passed;
         self.failed.extend(more.failed);
+        self.trials += more.trials;
     }
 
     /// Something that went wrong before anything could be checked.
@@ -208,7 +211,9 @@ impl Bench<'_> {
                 .unwrap_or(0);
         }
         verdicts.passed += passed;
+        verdicts.trials += passed;
         for name in failures(self.step) {
+            verdicts.trials += 1;
             verdicts.fail(self.name(name));
         }
         verdicts.check(seen, || {
@@ -325,7 +330,7 @@ mod tests {
             (1, 1, &["F24".to_owned()][..])
         );
         let verdicts = judged(matrix);
-        assert_eq!((verdicts.passed, verdicts.failed.len()), (6, 1));
+        assert_eq!((verdicts.passed, verdicts.failed.len(), verdicts.trials), (6, 1, 6));
         assert_eq!(judged(step("hostile", 101, "panicked")).failed.len(), 1);
     }
 }

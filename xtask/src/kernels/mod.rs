@@ -82,6 +82,13 @@ pub(crate) fn check(words: &[&str]) -> Result<Verdicts> {
         verdicts.extend(found);
         table.extend(rows.into_iter().map(|row| (boot.line, row)));
     }
+    if verdicts.trials == 0 && options.tests.iter().any(|step| step != "dangers") {
+        let what = match options.filter.as_str() {
+            "" => "no test ran".to_owned(),
+            filter => format!("no test ran: none has `{filter}` in its name"),
+        };
+        verdicts.fail(what);
+    }
     print(&options, &table);
     Ok(verdicts)
 }

@@ -120,7 +120,8 @@ pub(crate) fn sandboxed(
 
 /// Adds what a passed trial means to the file that `ASH_HOSTILE_LOG` names: its result line does not tell a known gap from a wall.
 fn note(attack: &Attack, backend: &str, online: bool, gap: bool) {
-    let Some(path) = std::env::var_os("ASH_HOSTILE_LOG") else { return };
+    let log = std::env::var_os("ASH_HOSTILE_LOG").filter(|path| !path.is_empty());
+    let Some(path) = log else { return };
     let word = match attack.inside {
         _ if gap => "gap",
         Inside::Works | Inside::Allowed => "allowed",
