@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ash_model::requirements::Requirements;
+use ash_model::{notice::Notice, requirements::Requirements};
 
 const NAMES: &[&str] =
     &["LANG", "LANGUAGE", "TERM", "TZ", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "SYSTEMROOT"];
@@ -41,6 +41,9 @@ const NEVER: &[&str] = &[
 ];
 /// Never: they make the loader run somebody's code in every program, ash's last stage included.
 const NEVER_PREFIXES: &[&str] = &["LD_", "DYLD_"];
+
+/// Set for each sandbox, whatever they are outside.
+const OWN: &[&str] = &["PATH", "HOME", "TMPDIR"];
 
 /// One rule on the variables of a sandboxed command, for documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +131,41 @@ impl Allowlist<'_> {
 /// Whether no scanner may ever get this variable.
 pub(crate) fn never(name: &[u8]) -> bool {
     is_one_of(NEVER, name) || starts_with_one_of(NEVER_PREFIXES, name)
+}
+
+/// Whether ash sets this one for each sandbox.
+pub(crate) fn is_own(name: &OsStr) -> bool {
+    is_one_of(OWN, name.as_encoded_bytes())
+}
+
+/// What is declared and never passed, or never as it is outside.
+pub(crate) fn withheld(requirements: &Requirements) -> Vec<Notice> {
+    let no_sandbox = |what: &str| {
+        Notice::new(
+            "environment",
+            format!(
+                "{what} passed into no sandbox: it leads to a process or to code outside of it"
+            ),
+        )
+    };
+    let names = requirements.env_names.iter().filter_map(|name| {
+        if never(name.as_bytes()) {
+            Some(no_sandbox(&format!("`{name}` is")))
+        } else {
+            let own = is_one_of(OWN, name.as_bytes());
+            own.then(|| Notice::new("environment", format!("`{name}` is set by ash itself")))
+        }
+    });
+    let prefixes = requirements.env_prefixes.iter().filter_map(|prefix| {
+        if prefix.is_empty() {
+            let reason = "an empty prefix would pass every variable, so it passes none";
+            Some(Notice::new("environment", reason).hint("name the variables that are needed"))
+        } else {
+            starts_with_one_of(NEVER_PREFIXES, prefix.as_bytes())
+                .then(|| no_sandbox(&format!("variables that begin with `{prefix}` are")))
+        }
+    });
+    names.chain(prefixes).collect()
 }
 
 /// Sets a variable, replacing it.
@@ -252,6 +290,23 @@ mod tests {
         ];
         assert_eq!(kept(&snyk, false, &variables), ["SNYK_ORG", "SNYK_TOKEN"]);
         assert!(kept(&Requirements::NONE, false, &variables).is_empty());
+    }
+
+    #[test]
+    fn what_is_declared_in_vain_is_said() {
+        let asked = Requirements {
+            env_names: texts(&["SNYK_TOKEN", "LD_PRELOAD", "SSH_AUTH_SOCK", "HOME"]),
+            env_prefixes: texts(&["", "LD_", "SNYK_"]),
+            ..Requirements::NONE
+        };
+        let said: Vec<String> = withheld(&asked).into_iter().map(|notice| notice.reason).collect();
+        assert_eq!(said.len(), 5, "{said:?}");
+        for (reason, subject) in
+            said.iter().zip(["LD_PRELOAD", "SSH_AUTH_SOCK", "HOME", "empty", "LD_"])
+        {
+            assert!(reason.contains(subject), "{reason}");
+        }
+        assert!(withheld(&Requirements::NONE).is_empty());
     }
 
     #[test]

@@ -86,7 +86,8 @@ pub use launch::{
 };
 pub use policy::{Grants, Ground, Limits, Policy, PolicyError};
 pub use results::{
-    OutputRefused, OverLimit, ReadLimits, ReadRefused, ResultsDir, Swept, refuse_output,
+    OutputRefused, OverLimit, ReadLimits, ReadRefused, ResultsDir, ResultsRefused, Swept,
+    refuse_output, refuse_results,
 };
 pub use site::Site;
 pub use trusted::{NotAPackage, Package, TrustedCall};

@@ -4,6 +4,7 @@
 mod descent;
 #[cfg_attr(not(unix), path = "results/by_path.rs")]
 mod dir;
+mod fit;
 mod guard;
 mod limits;
 #[cfg(unix)]
@@ -12,6 +13,7 @@ mod sweep;
 pub(crate) use guard::refuse_linked;
 pub use {
     dir::ResultsDir,
+    fit::{ResultsRefused, refuse_results},
     guard::{OutputRefused, refuse_output},
     limits::{OverLimit, ReadLimits, ReadRefused, Swept},
 };

@@ -226,7 +226,7 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   ash sandbox explain bandit
   ash sandbox explain semgrep --sandbox landlock --offline
-  ash sandbox explain grype --sandbox sandbox-exec --json";
+  ash sandbox explain checkov --sandbox sandbox-exec --json";
 
 /// `ash sandbox explain`.
 #[derive(Debug, Args)]
@@ -255,7 +255,8 @@ Examples:
   ash sandbox run --sandbox landlock --timeout 10 --json -- ./suspicious
 
 The command's exit status is passed on (128+N for a signal). 124: timed out. 125: no sandbox, with the reason.
-126: a restriction could not be applied. 127: not found.";
+126: a restriction could not be applied. 127: not found.
+With --sandbox off the command takes ash's place: --timeout and --json do nothing then.";
 
 /// `ash sandbox run`.
 #[derive(Debug, Args)]
@@ -379,6 +380,21 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());
+    }
+
+    #[test]
+    fn scanners_in_examples_exist() {
+        let examples = [EXAMPLES, SANDBOX_EXAMPLES, DEPENDENCIES_EXAMPLES, EXPLAIN_EXAMPLES];
+        let words: Vec<&str> = examples.iter().flat_map(|text| text.split_whitespace()).collect();
+        let named: Vec<&str> = words
+            .windows(2)
+            .filter(|pair| ["explain", "--tool", "--as"].contains(&pair[0]))
+            .map(|pair| pair[1])
+            .collect();
+        assert!(named.len() >= 6, "{named:?}");
+        let known =
+            |name: &str| ash_scanners::SCANNERS.iter().any(|scanner| scanner.id().as_str() == name);
+        assert_eq!(named.iter().find(|name| !known(name)), None);
     }
 
     #[test]

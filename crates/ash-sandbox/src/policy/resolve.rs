@@ -42,6 +42,7 @@ impl Policy {
         let network = grants.network && !grants.offline;
         let environment = scene.environment(requirements, network, extra_env);
         let mut draft = Draft::new(&scene);
+        draft.notices = environment::withheld(requirements);
         draft.add_system();
         draft.add_path();
         draft.add_uv();
@@ -128,7 +129,7 @@ impl<'a> Scene<'a> {
         extra: &[(String, OsString)],
     ) -> Vec<(OsString, OsString)> {
         let mut environment = Allowlist { requirements, network }.filter(&self.site.variables);
-        environment.retain(|(name, _)| name != "PATH" && name != "HOME" && name != "TMPDIR");
+        environment.retain(|(name, _)| !environment::is_own(name));
         if let Some(path) = environment::path_value(self.path.iter().map(PathBuf::as_path)) {
             environment::set(&mut environment, "PATH", path);
         }
@@ -322,7 +323,8 @@ impl<'a> Draft<'a> {
                 "`{}` is not a cache directory of its own outside the scanned tree, so it is not used",
                 printable(real.as_os_str())
             );
-            self.notices.push(Notice::new(key, reason));
+            let hint = "name the tool's own cache directory";
+            self.notices.push(Notice::new(key, reason).hint(hint));
         } else {
             self.caches.insert(real);
         }

@@ -15,7 +15,7 @@ use ash_model::{
 };
 use ash_sandbox::{
     Cancel, Command, Confinement, Finished, Grants, Ground, Launcher, Mode, Policy, ReadLimits,
-    ResultsDir, Site, Stdio, refuse_output,
+    ResultsDir, Site, Stdio, refuse_output, refuse_results,
 };
 use ash_scanners::SCANNERS;
 
@@ -35,6 +35,7 @@ struct Ended<'a> {
 /// Runs the command and passes its exit status on.
 pub(crate) fn run(args: RunArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
     if args.sandbox == Mode::Off {
+        requirements(&args)?;
         return Err(unconfined(&args));
     }
     let json = args.json;
@@ -119,7 +120,7 @@ fn with_results(
     let launcher = Launcher::new().map_err(|error| refused(&error))?;
     let chosen =
         Confinement::choose(args.sandbox, &site, &launcher).map_err(|refusal| refused(&refusal))?;
-    let policy = Policy::resolve(
+    let mut policy = Policy::resolve(
         args.as_scanner.as_deref().unwrap_or("command"),
         requirements,
         &site,
@@ -131,7 +132,8 @@ fn with_results(
     .map_err(|error| refused(&error))?;
     for path in args.read.iter().chain(&args.cache).filter(|path| !path.exists()) {
         let shown = printable(path.as_os_str());
-        ui::notice(&format!("`{shown}` does not exist, so it is not granted"));
+        let reason = format!("`{shown}` does not exist, so it is not granted");
+        policy.notices.push(Notice::new("read_paths", reason));
     }
     for notice in &policy.notices {
         ui::notice(&said(notice));
@@ -228,39 +230,29 @@ fn results(
             .map_err(|error| refused(&format!("cannot make a results directory: {error}"))),
         Some(given) => {
             let path = absolute(given)?;
-            too_broad(&path, source, environment)?;
+            fits(&path, source, environment)?;
             std::fs::create_dir_all(&path)
                 .map_err(|error| refused(&format!("cannot make `{}`: {error}", path.display())))?;
-            ResultsDir::open(&path).map_err(|error| {
-                refused(&format!("the results directory `{}` is refused: {error}", path.display()))
-            })
+            ResultsDir::open(&path).map_err(|error| unfit(&path, &error))
         }
     }
 }
 
 /// The results directory is writable inside and swept afterwards: it cannot be, or hold, what must stay as it is.
-fn too_broad(path: &Path, source: &Path, environment: &Environment) -> Result<(), CommandError> {
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let results = real(path);
+fn fits(path: &Path, source: &Path, environment: &Environment) -> Result<(), CommandError> {
     let home = environment.get("HOME").map(Path::new).filter(|home| home.is_absolute());
-    let temp = environment.temp();
-    let kept = [
-        ("the scanned directory", Some(source)),
-        ("the home directory", home),
-        ("the directory for temporary files", Some(temp.as_path())),
-    ];
-    for (what, kept) in kept {
-        if kept.is_some_and(|kept| real(kept).starts_with(&results)) {
-            let reason = format!(
-                "the results directory `{}` is {what} or holds it: it would be writable inside, and swept",
-                printable(path.as_os_str())
-            );
-            return Err(CommandError::failed(reason)
-                .hint("give a directory of its own, or none")
-                .code(exit::REFUSED));
-        }
-    }
-    Ok(())
+    let kept: Vec<(&str, &Path)> = [("the scanned directory", source)]
+        .into_iter()
+        .chain(home.map(|home| ("the home directory", home)))
+        .collect();
+    refuse_results(path, &kept, &environment.temp()).map_err(|error| unfit(path, &error))
+}
+
+fn unfit(path: &Path, why: &dyn std::fmt::Display) -> CommandError {
+    let shown = printable(path.as_os_str());
+    CommandError::failed(format!("the results directory `{shown}` is refused: {why}"))
+        .hint("give a directory of its own, or none")
+        .code(exit::REFUSED)
 }
 
 /// A bare name is looked up on the cleaned `PATH`; a name with a slash is taken as it is, also inside the source.
