@@ -80,9 +80,10 @@ impl Machine<'_> {
         (here / self.at_once).clamp(1, 2)
     }
 
-    /// In MiB. A sandboxed `/tmp` may hold 2 GiB, and as many trials run at once as there are processors.
+    /// In MiB. A sandboxed `/tmp` may hold 2 GiB, and as many trials run at once as there are processors. firejail's holds half of the memory,
+    /// which has to be more than that: it is known to have no limit.
     fn memory(&self) -> usize {
-        2048 * (1 + self.processors())
+        3072 + 2048 * self.processors()
     }
 
     fn image(&self) -> Result<PathBuf> {
