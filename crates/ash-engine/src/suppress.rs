@@ -163,11 +163,14 @@ const VENDORED: [&str; 3] = ["node_modules", ".venv", "venv"];
 /// Whether a finding is inside an installed package. npm's audit names a package by the place it would be installed to.
 fn is_vendored(finding: &Finding) -> bool {
     let inside = finding.location.as_ref().is_some_and(|location| {
+        // The last name is the file's own.
         location
             .path
             .as_path()
-            .components()
-            .any(|part| VENDORED.iter().any(|name| part.as_os_str() == *name))
+            .ancestors()
+            .skip(1)
+            .filter_map(Path::file_name)
+            .any(|directory| VENDORED.iter().any(|name| directory == *name))
     });
     inside && finding.scanner.as_str() != "npm-audit"
 }

@@ -5,22 +5,29 @@ use std::ffi::OsString;
 use ash_model::{
     finding::Finding,
     path::{RelPath, os_string},
-    results::{DIRECTORIES, FILES},
+    results,
 };
 
 use crate::Site;
 
-/// Directories of other people's code or of version control, wherever they are.
-pub(crate) const NAMES: [&str; 4] = [".venv", "venv", "node_modules", ".git"];
+/// Directories of other people's code, wherever they are.
+pub(crate) const DIRECTORIES: [&str; 3] = [".venv", "venv", "node_modules"];
+/// The directory of version control, or the file that leads to it.
+pub(crate) const GIT: &str = ".git";
+
+/// The names of directories that no scan looks into.
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    DIRECTORIES.into_iter().chain([GIT])
+}
 
 /// Directories of ash's own results in the scanned tree.
 pub(crate) fn result_directories(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
-    named(site, &DIRECTORIES)
+    named(site, &results::DIRECTORIES)
 }
 
 /// Files of ash's own results in the scanned tree, beside those directories.
 pub(crate) fn result_files(site: &Site<'_>) -> impl Iterator<Item = RelPath> {
-    named(site, &FILES).filter(|file| !file.as_path().ends_with(".gitignore"))
+    named(site, &results::FILES).filter(|file| !file.as_path().ends_with(".gitignore"))
 }
 
 /// A path in which none of these characters has a meaning to the tool that reads it as a pattern.

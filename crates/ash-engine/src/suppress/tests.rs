@@ -101,6 +101,27 @@ fn a_suppressed_finding_says_by_what_in_the_words_of_old() {
 }
 
 #[test]
+fn what_is_in_a_directory_of_packages_is_ignored_and_a_file_of_that_name_is_not() {
+    let judgement = judge(vec![], false);
+    for name in ["node_modules", ".venv", "venv"] {
+        for (path, expected) in [
+            (format!("{name}/a.py"), true),
+            (format!("b/{name}/c/a.py"), true),
+            (name.to_owned(), false),
+            (format!("b/{name}"), false),
+            (format!("b/{name}/{name}"), true),
+        ] {
+            assert_eq!(judgement.ignored(&finding("B1", &path, 1)), expected, "{path}");
+        }
+    }
+    let audited = Finding {
+        scanner: ScannerId::builtin("npm-audit"),
+        ..finding("GHSA-1", "node_modules/a/package.json", 1)
+    };
+    assert!(!judgement.ignored(&audited));
+}
+
+#[test]
 fn a_finding_its_tool_suppressed_gets_no_second_entry_and_still_uses_the_suppression() {
     let judgement = judge(vec![rule("**", None)], false);
     let by_tool = Suppression { kind: "inSource".to_owned(), justification: None, counts: true };

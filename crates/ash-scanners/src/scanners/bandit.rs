@@ -115,7 +115,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
 fn excluded(site: &Site<'_>) -> OsString {
     let source = site.source.as_os_str();
     let mut patterns = vec![];
-    for name in skipped::NAMES {
+    for name in skipped::names() {
         patterns.push(anchored(source.as_encoded_bytes(), &format!("/{name}/*")));
         patterns.push(anchored(source.as_encoded_bytes(), &format!("/*/{name}/*")));
     }

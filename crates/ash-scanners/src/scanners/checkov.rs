@@ -156,7 +156,7 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
 fn ignored<'s>(site: &Site<'s>) -> Vec<&'s str> {
     let outputs = site.outputs.iter().filter_map(|output| output.as_path().file_name()?.to_str());
     let is_empty = |name: &&str| !name.contains(',') && !site.files.iter().any(|file| file.as_path().components().any(|part| part.as_os_str() == *name));
-    skipped::NAMES.into_iter().chain(FILLED.into_iter().chain(outputs).filter(is_empty)).collect()
+    skipped::names().chain(FILLED.into_iter().chain(outputs).filter(is_empty)).collect()
 }
 
 /// Whether some part of the file's path begins with a dot.

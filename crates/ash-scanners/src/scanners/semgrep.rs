@@ -185,9 +185,11 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
         (true, Some(directory)) => call = call.args([joined("--config=", directory)]),
         (true, None) => {}
     }
-    for name in skipped::NAMES {
-        call = call.args([joined("--exclude=", name)]);
+    for name in skipped::DIRECTORIES {
+        // A file may have such a name, and is looked at.
+        call = call.args([format!("--exclude={name}/")]);
     }
+    call = call.args([joined("--exclude=", skipped::GIT)]);
     for results in skipped::result_directories(site).chain(skipped::result_files(site)) {
         call = call.args([joined("--exclude=/", ignore_pattern(&results))]);
     }
@@ -255,8 +257,8 @@ mod tests {
         let results: Vec<_> = names.split(' ').map(|name| format!("--exclude=/.ash/ash_output/{name}")).collect();
         assert_eq!(
             words(&tree).replace(&results.join(" "), "{results of ash}"),
-            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --max-target-bytes=0 --x-ignore-semgrepignore-files --timeout=30 --config={results}/rules --exclude=.venv --exclude=venv \
-             --exclude=node_modules --exclude=.git {results of ash} --sarif --sarif-output={results}/results_sarif.sarif ."
+            "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --max-target-bytes=0 --x-ignore-semgrepignore-files --timeout=30 --config={results}/rules --exclude=.venv/ --exclude=venv/ \
+             --exclude=node_modules/ --exclude=.git {results of ash} --sarif --sarif-output={results}/results_sarif.sarif ."
         );
         tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());
         assert!(words(&tree).contains("--config={results}/rules --config=/var/rules --exclude"), "{}", words(&tree));

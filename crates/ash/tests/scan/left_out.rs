@@ -128,6 +128,23 @@ fn checkov_looks_into_hidden_directories_and_those_that_programs_fill() {
 }
 
 #[test]
+fn files_with_the_names_of_directories_that_are_left_out_are_looked_at() {
+    let Some(tools) = tools() else { return };
+    let script = b"KEY=AKIAIOSFODNN7EXAMPLQ\nsqlplus scott/tiger@db\n";
+    let names = [".venv", "venv", "node_modules", "d/.venv", "d/venv", "d/node_modules"];
+    let control = ["deploy", "d/deploy"];
+    let inside = ["e/venv/deploy", "e/.venv/deploy", "e/node_modules/deploy"];
+    let all: Vec<&str> = [&names[..], &control, &inside].concat();
+    let files: Vec<(&str, &[u8])> = all.iter().map(|name| (*name, &script[..])).collect();
+    for scanner in ["detect-secrets", "semgrep"] {
+        let lab = Lab::new();
+        let scanned = scan(&lab, &tools, scanner, &files);
+        let expected = set(&[&names[..], &control].concat());
+        assert_eq!(places(&scanned), expected, "{scanner}: {}", scanned.stderr);
+    }
+}
+
+#[test]
 fn detect_secrets_reads_text_in_utf_16_and_utf_32() {
     let Some(tools) = tools() else { return };
     let text = "# \u{feff}one\r\npassword = 'c0rrect-horse-battery'\r\n";
