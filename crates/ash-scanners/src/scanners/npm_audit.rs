@@ -32,7 +32,8 @@ const MAX_MANIFEST: u64 = 4 * 1024 * 1024;
 const MANIFEST: &str = "package.json";
 /// npm's own lock files, the one npm prefers first.
 const LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
-const FOREIGN_LOCKS: [&str; 2] = ["yarn.lock", "pnpm-lock.yaml"];
+/// Lock files of other package managers, each with its manager.
+const FOREIGN_LOCKS: [(&str, &str); 2] = [("yarn.lock", "yarn"), ("pnpm-lock.yaml", "pnpm")];
 
 pub(crate) struct NpmAudit;
 
@@ -128,14 +129,16 @@ impl Projects {
         for manifest in site.files.iter().filter(|file| is_manifest(file)) {
             let directory = manifest.as_path().parent().and_then(|parent| RelPath::new(parent).ok());
             let beside = |name: &str| RelPath::new(directory.as_ref().map_or_else(|| Path::new(name).to_owned(), |directory| directory.as_path().join(name))).ok();
-            let existing = |names: &[&str]| names.iter().filter_map(|name| beside(name)).find(|file| site.files.binary_search(file).is_ok());
-            if let Some(lock) = existing(&LOCKS) {
-                match Project::read(site, directory, manifest, lock.clone()) {
+            let existing = |name: &str| beside(name).filter(|file| site.files.binary_search(file).is_ok());
+            if let Some(lock) = LOCKS.into_iter().find_map(existing) {
+                match Project::read(site, directory.clone(), manifest, lock.clone()) {
                     Some(project) => found.audited.push(project),
                     None => found.unevaluated.push(format!("{lock}: it or its package.json cannot be read, or is too large")),
                 }
-            } else if let Some(lock) = existing(&FOREIGN_LOCKS) {
-                let manager = if lock.as_path().ends_with("yarn.lock") { "yarn" } else { "pnpm" };
+            }
+            // Beside npm's lock too: the two need not list the same packages, and nobody knows which of them is installed from.
+            for (name, manager) in FOREIGN_LOCKS {
+                let Some(lock) = existing(name) else { continue };
                 found.unevaluated.push(format!("{lock}: this version of ash does not audit {manager} projects; audit it with `{manager} audit`"));
             }
         }
@@ -384,6 +387,22 @@ mod tests {
         assert_eq!(read.unevaluated.len(), 3);
         assert!(read.unevaluated[0].starts_with("big/package-lock.json: "), "{:?}", read.unevaluated);
         assert!(read.unevaluated[1].starts_with("p/pnpm-lock.yaml: ") && read.unevaluated[2].starts_with("yarn.lock: "), "{:?}", read.unevaluated);
+    }
+
+    #[test]
+    fn a_lock_of_npm_does_not_hide_those_of_other_package_managers_beside_it() {
+        let empty = br#"{"lockfileVersion": 3, "packages": {}}"#;
+        let not_audited = |locks: &[&str]| {
+            let mut tree = Tree::new(&[]);
+            tree.put("package.json", b"{}");
+            locks.iter().for_each(|lock| tree.put(lock, empty));
+            let read = read(&tree, 0, &recorded("npm-audit/clean.json")).unwrap();
+            read.unevaluated.iter().map(|line| line.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(not_audited(&["package-lock.json"]), Vec::<String>::new(), "the control");
+        assert_eq!(not_audited(&["package-lock.json", "yarn.lock"]), ["yarn.lock"]);
+        assert_eq!(not_audited(&["npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock"]), ["yarn.lock", "pnpm-lock.yaml"]);
+        assert_eq!(not_audited(&["pnpm-lock.yaml", "yarn.lock"]), ["yarn.lock", "pnpm-lock.yaml"]);
     }
 
     #[test]
