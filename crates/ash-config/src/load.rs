@@ -183,7 +183,8 @@ fn read_overrides(
                 None
             }
         });
-    let parsed: Vec<Override> = parsed.collect();
+    let mut parsed: Vec<Override> = parsed.collect();
+    overrides::keep_earlier(&mut parsed, "sandbox", sources);
     if let Some(flag) = request.sandbox_flag.as_deref().filter(|flag| !schema::MODES.contains(flag))
     {
         let near = nearest(flag, schema::MODES.iter().copied())

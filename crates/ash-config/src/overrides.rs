@@ -97,6 +97,30 @@ fn bracketed(text: &str, at: At) -> Result<Node, String> {
     Ok(formats::from_value(&node.to_value(), at))
 }
 
+/// What earlier overrides say of `section` stays in force in a later one that gives the whole section without it: `sandbox={…}` must not
+/// take back a `sandbox.mode` that was typed before.
+pub(crate) fn keep_earlier(overrides: &mut [Override], section: &str, sources: &Sources) {
+    let mut said = Node::empty_map(At::default());
+    for change in overrides {
+        let whole = change.keys.len() == 1 && tree::same_key(&change.keys[0].0, section);
+        if whole && !change.append {
+            let earlier = said.get(section).map(Node::entries).unwrap_or_default().to_vec();
+            if change.value.is_null() && !earlier.is_empty() {
+                change.value = Node::empty_map(change.at);
+            }
+            if let Kind::Map(entries) = &mut change.value.kind {
+                let unnamed = |earlier: &Entry| {
+                    !entries.iter().any(|entry| tree::same_key(&entry.key, &earlier.key))
+                };
+                let kept: Vec<Entry> = earlier.into_iter().filter(unnamed).collect();
+                entries.extend(kept);
+            }
+        }
+        // Mistakes are reported where the overrides are applied to the configuration.
+        let _ = change.apply(&mut said, sources);
+    }
+}
+
 impl Override {
     /// Applies the override to a document.
     pub(crate) fn apply(&self, document: &mut Node, sources: &Sources) -> Result<(), Mistake> {

@@ -254,6 +254,12 @@ pub(super) const ROWS: &[Row] = &[
         Outcome { mode: Some("bwrap"), network: &["semgrep"], dropped: &[NET], ..DEFAULTS },
     ),
     row(
+        "a later override of the whole section leaves an earlier list",
+        &[],
+        over(&["sandbox.network_scanners=[]", "sandbox={\"mode\": \"bwrap\"}"]),
+        Outcome { mode: Some("bwrap"), network: &[], ..DEFAULTS },
+    ),
+    row(
         "an override to null restores the declared defaults",
         &[InRepo("sandbox: {network_scanners: [bandit]}")],
         over(&["sandbox.network_scanners=null"]),

@@ -293,6 +293,33 @@ pub(super) const ROWS: &[Row] = &[
         mode("bwrap"),
     ),
     row(
+        "a later override of the whole section does not take back an earlier mode",
+        &[],
+        over(&["sandbox.mode=bwrap", "sandbox={\"extra_read_paths\": []}"]),
+        mode("bwrap"),
+    ),
+    row(
+        "nor does an empty section",
+        &[],
+        over(&["sandbox.mode=bwrap", "sandbox={}", "sandbox=null"]),
+        mode("bwrap"),
+    ),
+    row(
+        "nor does it hand the choice to a file",
+        &[File("ops/c.yaml", "sandbox: {mode: firejail}")],
+        Typed {
+            overrides: &["sandbox.mode=bwrap", "sandbox={\"network_scanners\": null}"],
+            ..config("ops/c.yaml")
+        },
+        mode("bwrap"),
+    ),
+    row(
+        "a later section that names a mode decides",
+        &[],
+        over(&["sandbox.mode=bwrap", "sandbox={\"mode\": \"off\"}"]),
+        mode("off"),
+    ),
+    row(
         "an override of grants does not turn it off",
         &[File("ops/c.yaml", BWRAP), InRepo(GRANTS)],
         Typed { overrides: &["sandbox.network_scanners=null"], ..config("ops/c.yaml") },
