@@ -12,9 +12,12 @@ use ash_model::{
     results::{AGGREGATED, MARKER},
 };
 use ash_reports::Reporter;
-use ash_sandbox::{Mode, ReadLimits, ResultsDir};
+use ash_sandbox::{Mode, OutputRefused, ReadLimits, ResultsDir};
 
 use crate::scan::Request;
+
+/// Where the scanners' results are.
+const SCANNERS: &str = "scanners";
 
 /// What earlier scans left and this one replaces. A result file that exists is always of the latest scan, and whole.
 const STALE: [&str; 8] = [
@@ -23,7 +26,7 @@ const STALE: [&str; 8] = [
     "ash-ignore-report.txt",
     "ash.log",
     "reports",
-    "scanners",
+    SCANNERS,
     "converted",
     "analysis",
 ];
@@ -32,8 +35,8 @@ const STALE: [&str; 8] = [
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// Refused before anything was written.
-    #[error("the output directory is refused: {0}; give another one with `--output-dir`")]
-    Refused(String),
+    #[error(transparent)]
+    Refused(OutputRefused),
     /// Another scan writes there now.
     #[error(
         "another scan{0} is using the output directory `{1}`; wait until it has ended, or give another one with `--output-dir`"
@@ -65,10 +68,10 @@ pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishErro
     let linked = ash_sandbox::refuse_output(&request.source, &output).err();
     // Without a sandbox the output goes where the operator sends it, through links too. Nobody sent it to the default place: there a
     // link is the scanned tree's.
-    if let Some(refused) = &linked
+    if let Some(refused) = linked.clone()
         && (request.mode != Mode::Off || request.output_is_default)
     {
-        return Err(PublishError::Refused(refused.to_string()));
+        return Err(PublishError::Refused(refused));
     }
     std::fs::create_dir_all(&output).map_err(|error| PublishError::write(&output, &error))?;
     let claim = Claim::of(&output)?;
@@ -82,10 +85,11 @@ pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishErro
         _ => &[AGGREGATED][..],
     };
     for name in stale {
-        let relative = relative(&output, name)?;
-        directory
-            .remove(&relative)
-            .map_err(|error| PublishError::write(&output.join(name), &error))?;
+        let removed = match *name {
+            SCANNERS if request.mode != Mode::Off => remove_all_but_links(&directory, &output),
+            name => directory.remove(&relative(&output, name)?),
+        };
+        removed.map_err(|error| PublishError::write(&output.join(name), &error))?;
     }
     directory
         .write_file(
@@ -100,6 +104,33 @@ pub(crate) fn prepare(request: &Request) -> Result<(PathBuf, Claim), PublishErro
             .map_err(|error| PublishError::write(&output.join(".gitignore"), &error))?;
     }
     Ok((output, claim))
+}
+
+/// Removes the results of earlier scans. A link where a scanner's results would go stays, so that the scanner is refused and says so: the scanned
+/// tree may have planted it.
+fn remove_all_but_links(directory: &ResultsDir, output: &Path) -> std::io::Result<()> {
+    // `scanners/bandit/source` is the deepest.
+    let mut pending = vec![(PathBuf::from(SCANNERS), 3)];
+    let mut directories = vec![];
+    while let Some((below, levels)) = pending.pop() {
+        let path = output.join(&below);
+        if path.is_symlink() {
+            continue;
+        }
+        if levels > 1 && path.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                pending.push((below.join(entry?.file_name()), levels - 1));
+            }
+            directories.push(path);
+        } else {
+            directory.remove(&RelPath::new(&below).map_err(std::io::Error::other)?)?;
+        }
+    }
+    for emptied in directories.iter().rev() {
+        // One with a link in it stays.
+        let _ = std::fs::remove_dir(emptied);
+    }
+    Ok(())
 }
 
 /// A scan's claim on its output directory: a lock on the directory itself, which leaves no file behind, and which the system releases however the
@@ -157,7 +188,7 @@ pub(crate) fn write(
         ResultsDir::open_operators(output).map_err(|error| PublishError::write(output, &error))?;
     if request.mode != Mode::Off {
         sweep_scanners(&directory)
-            .map_err(|error| PublishError::write(&output.join("scanners"), &error))?;
+            .map_err(|error| PublishError::write(&output.join(SCANNERS), &error))?;
     }
     put(&directory, output, "ash-scan-set-files-list.txt", &mut |out| {
         out.write_all(&crate::scan::file_list(&set.files))
@@ -222,7 +253,10 @@ fn crashed(output: &Path) -> PublishError {
 
 /// Once more after the scan, when no scanner is left: whatever was planted since its own sweep goes.
 fn sweep_scanners(output: &ResultsDir) -> std::io::Result<()> {
-    let scanners = RelPath::new("scanners").map_err(std::io::Error::other)?;
+    let scanners = RelPath::new(SCANNERS).map_err(std::io::Error::other)?;
+    if output.path().join(SCANNERS).is_symlink() {
+        return output.remove(&scanners);
+    }
     match output.open_below(&scanners) {
         Ok(directory) => {
             directory.sweep(&ReadLimits { entries: u64::MAX, ..ReadLimits::default() }).map(drop)

@@ -20,7 +20,7 @@ use ash_model::{
     source::SourceReader,
     status::{Missing, Status},
 };
-use ash_sandbox::{Cancel, Confinement, Launcher, ResultsDir};
+use ash_sandbox::{Cancel, Confinement, Launcher, Mode, ResultsDir};
 use ash_scanners::{Install, Interpreted, Plan, Scanner, Site, Tool};
 use serde_json::{Map, Value};
 
@@ -238,6 +238,13 @@ impl Run<'_> {
             .map_err(|error| Stop::error(error.to_string()))?;
         let results = ResultsDir::create(self.shared.output, &name)
             .map_err(|error| Stop::refused(refused_results(self.shared.output, &name, &error)))?;
+        let path = results.path().join("source");
+        if self.shared.request.mode != Mode::Off && path.is_symlink() {
+            let name = RelPath::new(name.as_path().join("source"))
+                .map_err(|error| Stop::error(error.to_string()))?;
+            let link = std::io::Error::other("it is a symlink");
+            return Err(Stop::refused(refused_results(self.shared.output, &name, &link)));
+        }
         // What lies here already was not written by this run, and would be read as if it were.
         results
             .clear()

@@ -324,7 +324,7 @@ fn status(id: BackendId, probed: Result<Abilities, String>) -> BackendStatus {
 fn nothing_works(os: &str, tried: &[(BackendId, String)]) -> String {
     if tried.is_empty() {
         return format!(
-            "there is no sandbox backend for {os}; run ash in WSL2 with `--sandbox bwrap`, or use `--mode container`"
+            "there is no sandbox backend for {os}; run ash in WSL2 with `--sandbox bwrap`, or in a container"
         );
     }
     let each: Vec<String> = tried.iter().map(|(id, reason)| format!("{id}: {reason}")).collect();
@@ -392,7 +392,7 @@ mod tests {
             "no sandbox backend works here: bwrap: one; firejail: two; landlock: three"
         );
         let windows = nothing_works("windows", &[]);
-        assert!(windows.contains("WSL2") && windows.contains("--mode container"), "{windows}");
+        assert!(windows.contains("WSL2") && windows.contains("in a container"), "{windows}");
     }
 
     #[test]

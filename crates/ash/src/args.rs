@@ -17,11 +17,12 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  ash dependencies install     Install the scanners into ash's own directory
-  ash scan --sandbox auto      Scan this directory, every scanner in the best sandbox here
+  ash dependencies install      Install the scanners into ash's own directory
+  ash scan --sandbox auto       Scan this directory, every scanner in the best sandbox here
   ash scan vendor/ --offline --sandbox auto
-  ash sandbox status           What this machine can enforce
-  ash sandbox explain bandit   What bandit would be allowed, and the exact command line
+  ash sandbox status            What this machine can enforce
+  ash sandbox explain bandit --sandbox auto
+                                What bandit would be allowed, and the exact command line
 
 `ash` alone means `ash scan`.
 Exit codes: 0 clean, 1 incomplete or refused, 2 actionable findings (and usage errors),
@@ -45,7 +46,8 @@ pub(crate) enum Command {
 const SANDBOX_EXAMPLES: &str = "\
 Examples:
   ash sandbox status                      Which backends work here, and why the others do not
-  ash sandbox explain bandit              What bandit would be allowed, and the exact command line
+  ash sandbox explain bandit --sandbox auto
+                                          What bandit would be allowed, and the exact command line
   ash sandbox run -- sh -c 'ls ~; id'     See for yourself";
 
 const DEPENDENCIES_EXAMPLES: &str = "\
@@ -224,7 +226,7 @@ Exit codes: 0 whatever works or does not.";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  ash sandbox explain bandit
+  ash sandbox explain bandit --sandbox auto
   ash sandbox explain semgrep --sandbox landlock --offline
   ash sandbox explain checkov --sandbox sandbox-exec --json";
 

@@ -378,7 +378,7 @@ fn insistence(id: BackendId, reason: &str) -> &'static str {
     }
 }
 
-const USER_NAMESPACES: &str = "On Ubuntu 23.10 and later (kernel.apparmor_restrict_unprivileged_userns=1) install bubblewrap from the distribution; if `bwrap --unshare-all --ro-bind / / true` still fails, add an AppArmor profile that grants `userns` to /usr/bin/bwrap, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`. Elsewhere run `sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`; in a container, use `--sandbox landlock` or `--mode container`";
+const USER_NAMESPACES: &str = "On Ubuntu 23.10 and later (kernel.apparmor_restrict_unprivileged_userns=1) install bubblewrap from the distribution; if `bwrap --unshare-all --ro-bind / / true` still fails, add an AppArmor profile that grants `userns` to /usr/bin/bwrap, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0`. Elsewhere run `sysctl -w kernel.unprivileged_userns_clone=1 user.max_user_namespaces=15000`; in a container, use `--sandbox landlock`, or `--sandbox off` where the container itself is wall enough";
 
 fn last_line(text: &str) -> Option<&str> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty())

@@ -1,6 +1,6 @@
 //! A sandbox that was asked for and cannot be had: MISSING, and the tool never starts.
 
-use crate::lab::Lab;
+use crate::lab::{self, Lab};
 
 /// A stand-in that proves by a file on the host that it was started.
 fn marked(lab: &Lab) -> std::path::PathBuf {
@@ -142,6 +142,36 @@ fn a_link_in_the_place_of_the_default_output_is_refused_in_every_mode_and_nothin
             1,
             "{sandbox}: something was written behind the link"
         );
+    }
+}
+
+#[test]
+fn a_committed_link_in_the_place_of_results_leaves_its_scanner_missing_and_others_run() {
+    for (level, status) in [
+        ("scanners", "MISSING"),
+        ("scanners/bandit", "MISSING"),
+        ("scanners/bandit/source", "MISSING"),
+        ("scanners/semgrep", "FAILED"),
+    ] {
+        let lab = Lab::new();
+        lab.bandit();
+        std::fs::create_dir_all(lab.path("host/bandit/source")).unwrap();
+        std::fs::write(lab.path("host/bandit/source/thesis.txt"), "years of work").unwrap();
+        let link = lab.path("source/.ash/ash_output").join(level);
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(lab.path("host"), &link).unwrap();
+        let arguments = ["scan", "--scanners", "bandit", "--offline", "--sandbox", "landlock"];
+        let output = lab.path("source/.ash/ash_output");
+        let scanned = lab::read(lab.ash(&arguments).output().unwrap(), output.clone());
+        assert_eq!(scanned.status("bandit"), status, "{level}: {}", scanned.stderr);
+        assert_eq!(scanned.code, Some(if status == "MISSING" { 1 } else { 2 }), "{level}");
+        assert_eq!(scanned.reason("bandit").contains("symlink"), status == "MISSING", "{level}");
+        assert!(!link.is_symlink(), "{level}: no link stays in results");
+        let kept = std::fs::read_to_string(lab.path("host/bandit/source/thesis.txt"));
+        assert_eq!(kept.unwrap(), "years of work", "{level}");
+        assert_eq!(std::fs::read_dir(lab.path("host")).unwrap().count(), 1, "{level}");
+        let again = lab::read(lab.ash(&arguments).output().unwrap(), output);
+        assert_eq!(again.status("bandit"), "FAILED", "{level}: the control");
     }
 }
 
