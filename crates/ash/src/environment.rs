@@ -29,6 +29,16 @@ impl Environment {
         self.is_yes("ASH_OFFLINE")
     }
 
+    /// What to say of an `ASH_OFFLINE` that somebody may think takes the network away.
+    pub(crate) fn offline_in_vain(&self) -> Option<String> {
+        let value = self.get("ASH_OFFLINE").filter(|_| !self.offline())?;
+        let no = ["", "no", "false", "0", "n", "off"];
+        (!no.iter().any(|no| value.eq_ignore_ascii_case(no))).then(|| {
+            let shown = ash_model::path::printable(value);
+            format!("ASH_OFFLINE is `{shown}`, which is none of YES, TRUE and 1, so it takes no network away")
+        })
+    }
+
     /// Whether a variable is YES, TRUE or 1 in any letter case.
     pub(crate) fn is_yes(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| {
@@ -62,5 +72,31 @@ impl Environment {
     /// All of it.
     pub(crate) fn all(&self) -> &[(OsString, OsString)] {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_does_not_mean_offline_is_said_unless_it_means_online() {
+        let said = |value: &str| {
+            let environment = Environment(vec![("ASH_OFFLINE".into(), value.into())]);
+            (environment.offline(), environment.offline_in_vain().is_some())
+        };
+        for (value, expected) in [
+            ("YES", (true, false)),
+            ("true", (true, false)),
+            ("1", (true, false)),
+            ("on", (false, true)),
+            ("2", (false, true)),
+            (" yes", (false, true)),
+            ("no", (false, false)),
+            ("", (false, false)),
+        ] {
+            assert_eq!(said(value), expected, "{value}");
+        }
+        assert_eq!(Environment(vec![]).offline_in_vain(), None);
     }
 }

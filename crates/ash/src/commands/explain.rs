@@ -62,6 +62,9 @@ pub(crate) fn explain(
         Some(workspace) => workspace.project(args.place.source_dir.as_ref())?,
         None => directory(args.place.source_dir.as_ref())?,
     };
+    if let Some(said) = environment.offline_in_vain().filter(|_| !args.confine.offline) {
+        ui::notice(&said);
+    }
     let offline = (args.confine.offline || environment.offline()) && !args.confine.no_offline;
     let workspace = workspace.map(|workspace| workspace.root);
     let Loaded { settings, mut notices, tree, used } =

@@ -99,6 +99,9 @@ fn with_results(
     let tools = tools(environment)?;
     let tree = tree(&source, environment)?;
     let site = site(environment, &tools)?.scanning(tree.roots());
+    if let Some(said) = environment.offline_in_vain().filter(|_| !args.offline) {
+        ui::notice(&said);
+    }
     let offline = args.offline || environment.offline();
     let output = args.output_dir.as_deref().map(absolute).transpose()?;
     if let Some(output) = &output {

@@ -22,7 +22,8 @@ use crate::{
 pub(crate) fn scan(args: &ScanArgs, environment: &Environment) -> Result<ExitCode, CommandError> {
     let show = Show::new(&args.show, environment);
     ui::log_to_stderr(args.show.verbose, args.show.debug);
-    for note in absent::check(environment)?.iter().filter(|_| !show.quiet) {
+    let in_vain = environment.offline_in_vain().filter(|_| !args.confine.offline);
+    for note in absent::check(environment)?.iter().chain(&in_vain).filter(|_| !show.quiet) {
         ui::notice(note);
     }
     let source = source(args)?;
