@@ -46,6 +46,12 @@ impl Index {
         entries(&self.bytes, self.hash).unwrap_or_default()
     }
 
+    /// Whether the repository has anything in the scanned directory. Without that it has nothing to do with it, and says nothing about it.
+    pub(crate) fn is_about_source(&self) -> bool {
+        let place = self.below.as_os_str().as_encoded_bytes();
+        self.entries().into_iter().any(|(_, name)| place.is_empty() || is_within(name, place))
+    }
+
     /// Whether the repository has something in a directory of the scanned one. A submodule above it is listed as one entry without what is
     /// in it, and so are a link and a directory of a sparse index.
     pub(crate) fn lists(&self, directory: &RelPath) -> bool {

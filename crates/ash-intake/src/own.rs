@@ -25,7 +25,8 @@ pub struct Earlier {
     pub directory: RelPath,
     /// How many files; no more than [`COUNTED`] are counted.
     pub files: u64,
-    /// Whether git's index tells that the scanned repository has none of them: then they are certainly no code under review.
+    /// Whether git's index tells that the scanned repository has none of them: then they are certainly no code under review. It tells so only
+    /// where it has something in the scanned directory: an archive that was unpacked inside a checkout is no part of that.
     pub untracked: bool,
 }
 
@@ -82,7 +83,8 @@ impl OwnResults {
             (files > 0).then(|| Earlier {
                 directory: directory.clone(),
                 files,
-                untracked: index.is_some_and(|index| !index.lists(directory)),
+                untracked: index
+                    .is_some_and(|index| index.is_about_source() && !index.lists(directory)),
             })
         };
         self.directories.iter().filter_map(found).collect()
@@ -221,6 +223,9 @@ mod tests {
         assert!(untracked());
         index(3, "app/.ash/.ash.yaml");
         assert!(untracked());
+        let elsewhere = [(FILE, "README"), (FILE, "app.py"), (FILE, "lib/app/x.py")];
+        fs::write(git.join("index"), testing::index(2, &elsewhere, 20)).unwrap();
+        assert!(!untracked(), "the repository has nothing of what is scanned");
         index(2, "app/.ash/ash_output/scanners/evil.py");
         assert!(!untracked());
         index(2, "app/.ASH/ash_OUTPUT/scanners/evil.py");
@@ -245,7 +250,7 @@ mod tests {
         let git = tree.path().join(".git");
         fs::create_dir(&git).unwrap();
         let untracked = |entry: &str| {
-            let bytes = testing::index(3, &[(FILE, "z"), (FILE, entry)], 20);
+            let bytes = testing::index(3, &[(FILE, "app/z"), (FILE, entry)], 20);
             fs::write(git.join("index"), bytes).unwrap();
             let index = Index::around(&source).unwrap();
             OwnResults::within(&source, Path::new("/")).earlier(&source, Some(&index))[0].untracked
