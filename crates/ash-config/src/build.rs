@@ -130,6 +130,7 @@ fn scanner(key: &str, node: &Node) -> ScannerSettings {
         scan_timeout: timeout.map(seconds),
         options: others,
         renamed: text(node, "name").filter(|name| !same_key(name, key)),
+        narrowed: None,
     }
 }
 

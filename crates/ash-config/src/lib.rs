@@ -15,6 +15,7 @@ mod keys;
 mod load;
 mod matching;
 mod modules;
+mod narrowed;
 mod overrides;
 mod patch;
 mod read;

@@ -15,7 +15,7 @@ use crate::{
     documents::{Document, Loader},
     environment::{self, Lookup},
     error::{ConfigErrors, Mistake, nearest},
-    modules,
+    modules, narrowed,
     overrides::{self, Override},
     restricted, schema,
     settings::Settings,
@@ -141,7 +141,15 @@ pub fn load(request: &Request<'_>) -> Result<Loaded, ConfigErrors> {
         project_name,
         threshold,
     };
-    let settings = build::settings(&document, context);
+    let mut settings = build::settings(&document, context);
+    if in_tree {
+        let operators = &layers.trusted;
+        for (scanner, notice) in
+            narrowed::by_tree(&document, operators, request.known_scanners, &sources)
+        {
+            settings.scanners.entry(scanner).or_default().narrowed = Some(notice);
+        }
+    }
     // What was dropped for one reason needs no second one.
     remarks.retain(|remark| {
         let covers = |key: &str| {

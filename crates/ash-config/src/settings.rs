@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use ash_model::severity::Threshold;
+use ash_model::{notice::Notice, severity::Threshold};
 use serde_json::{Map, Value};
 
 /// Everything a scan depends on, after precedence and trust.
@@ -134,6 +134,8 @@ pub struct ScannerSettings {
     pub options: Map<String, Value>,
     /// `name`, when it differs from the key: grants go by the scanner's own name, so a renamed scanner is not run.
     pub renamed: Option<String>,
+    /// Which options of the scanned tree decide what it looks for or reports: to be said in each scan it takes part in.
+    pub narrowed: Option<Notice>,
 }
 
 /// `reporters.<name>`.

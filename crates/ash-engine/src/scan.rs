@@ -134,6 +134,9 @@ pub fn scan(
     notices.extend(unknown.iter().map(|name| unknown_scanner(name)));
     notices.extend(crate::suppress::expiring(&request.settings));
     notices.extend(crate::steered::by_config(&request.settings));
+    let running = selected.iter().filter(|choice| choice.skipped.is_none());
+    let running: Vec<_> = running.map(|choice| choice.scanner.id()).collect();
+    notices.extend(crate::steered::by_options(&request.settings, &running));
     let (confinement, passed_over) = choose(request, launcher, &selected);
     notices.extend(passed_over);
     let ignored = crate::suppress::Ignored::new(&request.settings);
@@ -169,11 +172,6 @@ pub fn scan(
     };
 
     let sandbox = confinement.as_ref().map_or("unavailable", name_of).to_owned();
-    let running = selected
-        .iter()
-        .filter(|choice| choice.skipped.is_none())
-        .map(|choice| choice.scanner.id())
-        .collect();
     sink.event(Event::Started { scanners: running, sandbox: sandbox.clone() });
     notices.iter().for_each(|notice| sink.event(Event::Notice(notice.clone())));
     let parts = run_all(&shared, &selected, request.sequential, &Mutex::new(&mut *sink));

@@ -58,6 +58,14 @@ pub(crate) fn by_config(settings: &Settings) -> Option<Notice> {
     })
 }
 
+/// The options of each running scanner by which the tree's own configuration decides what is looked for or reported.
+pub(crate) fn by_options<'a>(
+    settings: &'a Settings,
+    running: &'a [ScannerId],
+) -> impl Iterator<Item = Notice> + 'a {
+    running.iter().filter_map(|id| settings.scanners.get(id.as_str())?.narrowed.clone())
+}
+
 /// How many of the tree's ignore files are named, those that hide most first.
 const NAMED: usize = 5;
 

@@ -49,6 +49,26 @@ pub(crate) struct Field {
     pub(crate) about: &'static str,
     /// For a key that ash reads and does not use: what ash does instead.
     pub(crate) instead: Option<&'static str>,
+    pub(crate) narrows: Narrows,
+}
+
+/// Whether an option takes something out of what a scanner looks for or reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Narrows {
+    /// Nobody has said. No option of a scanner may stay like that.
+    Undeclared,
+    /// No value of it does.
+    Never,
+    /// A value other than the default may.
+    Yes,
+    /// It may, and the scan itself says so in words of its own.
+    SaidByTheScan,
+}
+
+impl Field {
+    const fn narrows(self, narrows: Narrows) -> Self {
+        Self { narrows, ..self }
+    }
 }
 
 /// A section keyed by plugin names.
@@ -82,7 +102,8 @@ const fn field(
     default: &'static str,
     about: &'static str,
 ) -> Field {
-    Field { key, shape, required: false, default, about, instead: None }
+    let narrows = Narrows::Undeclared;
+    Field { key, shape, required: false, default, about, instead: None, narrows }
 }
 
 const fn required(key: &'static str, shape: Shape, about: &'static str) -> Field {
@@ -96,7 +117,8 @@ const fn unused(
     default: &'static str,
     instead: &'static str,
 ) -> Field {
-    Field { instead: Some(instead), ..field(key, shape, default, "") }
+    let narrows = Narrows::Never;
+    Field { instead: Some(instead), narrows, ..field(key, shape, default, "") }
 }
 
 pub(crate) const MODES: &[&str] =

@@ -1,6 +1,10 @@
 //! What the sections of scanners, reports and converters have in common, and the converters.
 
-use super::{Field, Names, Shape, TEXTS, YEARS, field, unused};
+use super::{
+    Field, Names,
+    Narrows::{Never, SaidByTheScan},
+    Shape, TEXTS, YEARS, field, unused,
+};
 
 const PINNED: &str = "ash installs the versions it was tested with";
 
@@ -41,19 +45,23 @@ pub(super) const COMMON_OPTIONS: &[Field] = &[
         Shape::Choice(super::THRESHOLDS),
         "null",
         "The least severity of this scanner that fails a scan; `null`: the global one.",
-    ),
+    )
+    .narrows(SaidByTheScan),
     field(
         "scan_timeout",
         Shape::Number(0.0, YEARS),
         "1800",
         "Seconds it may take; `null`: no limit. A file inside the scanned tree can only shorten it.",
-    ),
+    )
+    // A scanner that runs out of time makes the scan incomplete, which is never quiet.
+    .narrows(Never),
     field(
         "offline",
         Shape::Bool,
         "false",
         "`true`: this scanner works offline and has no network, whatever the others do.",
-    ),
+    )
+    .narrows(SaidByTheScan),
     unused("tool_version", Shape::Text, "", PINNED),
     unused("install_timeout", Shape::Number(0.0, YEARS), "300", PINNED),
     unused("additional_formats", TEXTS, "[]", "ash asks each tool for the formats it reads"),

@@ -88,3 +88,28 @@ fn a_scanner_that_is_told_to_work_offline_has_no_network() {
         Value::Bool(true)
     );
 }
+
+#[test]
+fn options_of_the_scanned_tree_that_narrow_the_scan_are_said_and_obeyed() {
+    let lab = Lab::new();
+    lab.bandit();
+    let own = lab.path("source/.ash.yaml");
+    let options = "scanners: {bandit: {options: {confidence_level: high}}, semgrep: {options: {exclude: [x]}}}\n";
+    std::fs::write(&own, options).unwrap();
+    let scan = |args: &[&str]| lab.scan(&[&["--scanners", "bandit", "--offline"], args].concat());
+    let words = "`confidence_level`, set by the scanned tree, decides what this scanner looks for";
+    let said = |scanned: &Scanned| {
+        let text = scanned.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let found = [text, scanned.results.to_string()].map(|text| text.contains(words));
+        assert!(found[0] == found[1], "{}", scanned.stdout);
+        assert!(!scanned.stdout.contains("scanners.semgrep"), "it does not run");
+        found[0]
+    };
+    let by_tree = scan(&[]);
+    assert!(said(&by_tree), "{}", by_tree.stdout);
+    assert_eq!(by_tree.code, Some(2), "{}", by_tree.stderr);
+    assert!(!said(&scan(&["--config-overrides", "scanners.bandit.options.confidence_level=high"])));
+    let ops = lab.path("home/ops.yaml");
+    std::fs::rename(own, &ops).unwrap();
+    assert!(!said(&scan(&["--config", ops.to_str().unwrap()])), "the operator's own choice");
+}
