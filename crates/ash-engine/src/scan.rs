@@ -9,7 +9,7 @@ use std::{
 };
 
 use ash_config::Settings;
-use ash_intake::{Index, NoFollowReader, OwnResults, ScanSet, Walk};
+use ash_intake::{Index, NoFollowReader, OwnResults, ScanSet, Vendored, Walk};
 use ash_model::{
     finding::Finding,
     notice::Notice,
@@ -151,8 +151,8 @@ pub fn scan(
     })?;
     notices.extend(crate::steered::by_ignore_files(&set));
     notices.extend(earlier.iter().filter_map(crate::steered::by_results));
-    let vendored = index.map(|index| index.in_left_out_directories());
-    notices.extend(vendored.and_then(crate::steered::by_directory_names));
+    let vendored = Vendored::of(&request.source, index.as_ref(), &set.passed_over);
+    notices.extend(crate::steered::by_directory_names(&vendored));
     notices.extend(set.notices.iter().cloned());
     notices.extend(unread_notices(&set));
     let reader = NoFollowReader::new(&request.source).map_err(|error| {

@@ -1,7 +1,7 @@
 //! What the scanned tree itself took out of the scan or changed about its verdict, said in so many words: it may, and it may not do it quietly.
 
 use ash_config::Settings;
-use ash_intake::{COUNTED, Earlier, ScanSet};
+use ash_intake::{COUNTED, Earlier, ScanSet, Vendored};
 use ash_model::{ids::ScannerId, notice::Notice, path::printable, severity::Threshold};
 
 /// The tree's own configuration, where it makes the scan more lenient.
@@ -66,7 +66,7 @@ pub(crate) fn by_options<'a>(
     running.iter().filter_map(|id| settings.scanners.get(id.as_str())?.narrowed.clone())
 }
 
-/// How many of the tree's ignore files are named, those that hide most first.
+/// How many are named of what there may be many.
 const NAMED: usize = 5;
 
 /// The tree's ignore files, where they hide anything.
@@ -109,15 +109,33 @@ pub(crate) fn by_results(earlier: &Earlier) -> Option<Notice> {
     })
 }
 
-/// Files of the repository in directories that no scan enters, because most often a package manager fills them.
-pub(crate) fn by_directory_names(files: u64) -> Option<Notice> {
-    let some = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-    (files > 0).then(|| {
+/// Files in directories that no scan enters, because most often a package manager fills them: those of the repository, and those of which
+/// nothing tells whose they are.
+pub(crate) fn by_directory_names(vendored: &Vendored) -> Vec<Notice> {
+    let hint = "move code of your own elsewhere";
+    let mut notices = vec![];
+    let files = vendored.tracked;
+    if files > 0 {
+        let some = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let reason = format!(
             "the repository has {some} in `node_modules`, `venv`, `.venv` or `cdk.out/asset.*`; they are not scanned"
         );
-        Notice::new("scan set", reason).hint("move code of your own elsewhere")
-    })
+        notices.push(Notice::new("scan set", reason).hint(hint));
+    }
+    if !vendored.untold.is_empty() {
+        let named = vendored.untold.iter().take(NAMED);
+        let named = named.map(|path| format!("`{}`", printable(path.as_os_str())));
+        let mut named = named.collect::<Vec<_>>().join(", ");
+        if vendored.untold.len() > NAMED {
+            named += &format!(" and {} more", vendored.untold.len() - NAMED);
+        }
+        let are = if vendored.untold.len() == 1 { "is" } else { "are" };
+        let reason = format!(
+            "{named} {are} not scanned, and no index of git tells whether the repository's own code is there"
+        );
+        notices.push(Notice::new("scan set", reason).hint(hint));
+    }
+    notices
 }
 
 /// Findings of a scanner in ash's own results, which do not count.
@@ -169,6 +187,21 @@ mod tests {
             assert!(reason.contains(part), "{reason}");
         }
         assert_eq!(by_ignore_files(&ScanSet::default()), None);
+    }
+
+    #[test]
+    fn code_where_no_scan_looks_is_said_and_so_is_what_cannot_be_told() {
+        let reasons = |tracked: u64, untold: u64| {
+            let untold = (0..untold).map(|n| format!("{n}/venv").into()).collect();
+            let notices = by_directory_names(&Vendored { tracked, untold });
+            notices.into_iter().map(|notice| notice.reason).collect::<Vec<_>>()
+        };
+        assert_eq!(reasons(0, 0), [""; 0]);
+        assert!(reasons(1, 0)[0].starts_with("the repository has 1 file in `node_modules`"));
+        assert!(reasons(0, 1)[0].starts_with("`0/venv` is not scanned, and no index"));
+        let both = reasons(2, 7);
+        assert!(both[0].starts_with("the repository has 2 files in"), "{both:?}");
+        assert!(both[1].contains("`4/venv` and 2 more are not scanned"), "{both:?}");
     }
 
     #[test]

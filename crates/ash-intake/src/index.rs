@@ -9,14 +9,14 @@ use std::{
 use ash_model::path::{RelPath, os_string};
 
 use crate::{
+    gitdir,
     reader::{self, open_no_follow},
-    rules::is_left_out,
 };
 
 /// A longer index is not read.
-const LIMIT: u64 = 256 << 20;
+pub(crate) const LIMIT: u64 = 256 << 20;
 /// The mode of an entry that is a submodule.
-const SUBMODULE: u32 = 0o160_000;
+pub(crate) const SUBMODULE: u32 = 0o160_000;
 
 /// An index that names each file in full.
 #[derive(Debug)]
@@ -29,16 +29,30 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of the nearest repository at or above a directory, if it can be read: `.git` is a directory and the index a plain list.
+    /// The index of the nearest repository at or above a directory, if it can be read: a plain list in the repository's own git directory.
     pub fn around(source: &Path) -> Option<Self> {
         let source = source.canonicalize().ok()?;
-        let mut git = source.ancestors().map(|above| above.join(".git"));
-        let git = git.find(|git| git.symlink_metadata().is_ok())?;
-        let below = source.strip_prefix(git.parent()?).ok()?.to_owned();
-        let bytes = plain(&git).ok()?;
+        let is_checkout = |above: &&Path| above.join(".git").symlink_metadata().is_ok();
+        let checkout = source.ancestors().find(is_checkout)?;
+        Self::read(&gitdir::of(checkout)?, source.strip_prefix(checkout).ok()?.to_owned())
+    }
+
+    /// The index of a checkout, if no link leads to it and its path is written plainly.
+    pub(crate) fn of_checkout(checkout: &Path) -> Option<Self> {
+        let is_plain = checkout.canonicalize().is_ok_and(|real| real == checkout);
+        is_plain.then(|| Self::read(&gitdir::of(checkout)?, PathBuf::new()))?
+    }
+
+    fn read(git: &Path, below: PathBuf) -> Option<Self> {
+        let bytes = plain(git).ok()?;
         // Nothing in the index says how long its hashes are: SHA-1 or SHA-256.
         let hash = [20, 32].into_iter().find(|hash| entries(&bytes, *hash).is_some())?;
         Some(Self { bytes, hash, below })
+    }
+
+    /// How long it is.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     /// Mode and name of each entry.
@@ -64,17 +78,12 @@ impl Index {
         })
     }
 
-    /// How many files of the repository, below the scanned directory, no scan looks at because of the directory they are in. A submodule is
-    /// one.
-    pub fn in_left_out_directories(&self) -> u64 {
-        let is_counted = |(mode, name): &(u32, &[u8])| {
-            let name = os_string(name.to_vec());
-            Path::new(&name).strip_prefix(&self.below).is_ok_and(|path| {
-                let is_dir = |above: usize| above > 0 || *mode == SUBMODULE;
-                path.ancestors().enumerate().any(|(above, at)| is_left_out(at, is_dir(above)))
-            })
-        };
-        self.entries().into_iter().filter(is_counted).count() as u64
+    /// The entries in the scanned directory, relative to it: whether it is a submodule, and its path.
+    pub(crate) fn in_source(&self) -> impl Iterator<Item = (bool, PathBuf)> {
+        self.entries().into_iter().filter_map(|(mode, name)| {
+            let path = PathBuf::from(os_string(name.to_vec()));
+            Some((mode == SUBMODULE, path.strip_prefix(&self.below).ok()?.to_owned()))
+        })
     }
 }
 
@@ -141,46 +150,5 @@ pub(crate) mod testing {
         }
         bytes.extend(b"TREE\0\0\0\x04abcd");
         bytes
-    }
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use super::{testing::index, *};
-
-    /// What [`Index::in_left_out_directories`] says, if there is an index.
-    fn counted(source: &Path) -> Option<u64> {
-        Index::around(source).map(|index| index.in_left_out_directories())
-    }
-
-    #[test]
-    fn what_a_repository_has_in_directories_no_scan_enters_is_counted() {
-        let file = 0o100_644;
-        let listed = [
-            (file, "app/.venv/lib/x.py"),
-            (file, "app/a/venv/x.py"),
-            (file, "app/cdk.out/asset.1/index.js"),
-            (file, "app/cdk.out/asset.2.zip"),
-            (SUBMODULE, "app/node_modules"),
-            (file, "app/cdk.out/stack.template.json"),
-            (file, "app/docs/node_modules"),
-            (file, "app/main.py"),
-            (file, "app/my_venv/main.py"),
-            (file, "node_modules/x/a.js"),
-        ];
-        let lab = tempfile::tempdir().unwrap();
-        let app = lab.path().join("app");
-        fs::create_dir(&app).unwrap();
-        assert_eq!(counted(&app), None);
-        fs::create_dir(lab.path().join(".git")).unwrap();
-        for hash in [20, 32] {
-            let bytes = index(3, &listed, hash);
-            fs::write(lab.path().join(".git/index"), &bytes).unwrap();
-            assert_eq!(counted(&app), Some(5), "hashes of {hash} bytes");
-            assert_eq!(counted(lab.path()), Some(6));
-            fs::write(lab.path().join(".git/index"), &bytes[..bytes.len() / 2]).unwrap();
-            assert_eq!(counted(&app), None, "half an index tells nothing");
-        }
     }
 }

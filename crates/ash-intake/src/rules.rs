@@ -97,6 +97,8 @@ pub(crate) struct Builtin<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Decision {
     Skip,
+    /// Left out of every scan for its name, whatever is in it.
+    PassOver,
     Keep,
     /// An output directory: what is not a result is scanned, unless an ignore file names it or the directory.
     Enter,
@@ -118,14 +120,14 @@ impl<'a> Builtin<'a> {
         if name == ".git" || self.own.hold(path, is_dir) {
             return Decision::Skip;
         }
-        if is_left_out(path, is_dir) {
-            return Decision::Skip;
-        }
         let is_excluded = self.excluded.is_some_and(|excluded| {
             if is_dir { excluded.directory(path) } else { excluded.file(path) }
         });
         if is_excluded {
             return Decision::Skip;
+        }
+        if is_left_out(path, is_dir) {
+            return Decision::PassOver;
         }
         if is_dir && self.own.are_in(path) {
             return Decision::Enter;

@@ -49,6 +49,8 @@ pub struct ScanSet {
     pub ignore_files: Vec<(RelPath, String)>,
     /// How many files and directories (not what is in those) each ignore file of the tree left out.
     pub left_out: BTreeMap<PathBuf, u64>,
+    /// What no scan enters for its name alone, such as `node_modules`; sorted.
+    pub passed_over: Vec<PathBuf>,
 }
 
 /// Text of ignore files kept for the report by each worker.
@@ -101,6 +103,7 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
         set.unread.extend(part.unread);
         set.notices.extend(part.notices);
         set.ignore_files.extend(part.ignore_files);
+        set.passed_over.extend(part.passed_over);
         for (path, count) in part.left_out {
             *set.left_out.entry(path).or_default() += count;
         }
@@ -109,6 +112,7 @@ pub fn scan_set(walk: &Walk<'_>) -> io::Result<ScanSet> {
     set.unread.sort_unstable();
     set.notices.sort_unstable();
     set.ignore_files.sort_unstable();
+    set.passed_over.sort_unstable();
     Ok(set)
 }
 
@@ -204,6 +208,12 @@ impl Shared<'_> {
             let mut hidden_by = None;
             let keep = match self.builtin.decide(&path, &name, kind.is_dir()) {
                 Decision::Skip => false,
+                Decision::PassOver => {
+                    if kind.is_dir() || kind.is_file() {
+                        set.passed_over.push(path.clone());
+                    }
+                    false
+                }
                 Decision::Keep => true,
                 Decision::Enter => {
                     hidden_by = rules.ignored_by(&path, true);

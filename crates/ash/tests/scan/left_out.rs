@@ -193,13 +193,73 @@ fn files_of_the_repository_where_no_scan_looks_are_said() {
     };
     git(&["init", "-q"]);
     git(&["add", "app.py"]);
-    let said = || {
+    let said = |words: &str| {
         let scanned = lab.scan(&["--scanners", "bandit", "--offline"]);
-        let found = scanned.stdout.contains("the repository has 2 files in `node_modules`");
-        assert_eq!(found, scanned.stdout.contains("the repository has"), "{}", scanned.stdout);
-        found
+        assert_eq!(scanned.code, Some(2), "{}", scanned.stderr);
+        let text = scanned.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let notes = ["the repository has", "no index of git tells"].map(|note| text.contains(note));
+        assert!(words.is_empty() || text.contains(words), "{words}: {text}");
+        notes
     };
-    assert!(!said(), "a package manager put them there");
+    assert_eq!(said(""), [false, false], "a package manager put them there");
     git(&["add", "-A"]);
-    assert!(said());
+    assert_eq!(said("the repository has 2 files in `node_modules`"), [true, false]);
+    fs::rename(source.join(".git"), lab.path("git")).unwrap();
+    let both = "`lib/venv`, `node_modules` are not scanned, and no index of git tells";
+    assert_eq!(said(both), [false, true]);
+}
+
+#[test]
+fn files_of_a_submodule_where_no_scan_looks_are_said() {
+    let lab = Lab::new();
+    lab.bandit();
+    let git = |at: &str, words: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(lab.path(at)).args(["-c", "protocol.file.allow=always"]);
+        let who = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        assert!(git.args(who).args(words).status().unwrap().success(), "{words:?}");
+    };
+    fs::create_dir_all(lab.path("library/venv/lib")).unwrap();
+    for name in ["library/venv/lib/evil.py", "library/ok.py"] {
+        fs::write(lab.path(name), "x = 1\n").unwrap();
+    }
+    for place in ["library", "source"] {
+        git(place, &["init", "-q"]);
+    }
+    git("library", &["add", "-A"]);
+    git("library", &["commit", "-q", "-m", "x"]);
+    git("source", &["submodule", "--quiet", "add", "../library", "sub"]);
+    git("source", &["add", "-A"]);
+    let said = |place: &str| {
+        let scanned = lab.scan_dir(&lab.path(place), &["--scanners", "bandit", "--offline"]);
+        scanned.stdout.contains("the repository has 1 file in `node_modules`")
+    };
+    assert!(said("source"));
+    assert!(said("source/sub"), "its `.git` is a file");
+    assert!(said("library"), "the control");
+    git("source/sub", &["rm", "-q", "--cached", "venv/lib/evil.py"]);
+    assert!(!said("source") && !said("source/sub"), "no file of the repository");
+}
+
+#[test]
+fn results_in_a_tree_that_an_index_above_knows_nothing_of_are_said() {
+    let lab = Lab::new();
+    lab.bandit();
+    let evil = lab.path("source/.ash/ash_output/scanners/app/evil.py");
+    fs::create_dir_all(evil.parent().unwrap()).unwrap();
+    fs::write(lab.path("README"), "x\n").unwrap();
+    let git = |words: &[&str]| {
+        let git = Command::new("git").current_dir(lab.path(".")).args(words).status();
+        assert!(git.unwrap().success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "README"]);
+    let said = || {
+        fs::write(&evil, "x = 1\n").unwrap();
+        let scanned = lab.scan(&["--scanners", "bandit", "--offline"]);
+        scanned.stdout.contains("held 1 file that has the name of ash's own results")
+    };
+    assert!(said(), "an archive that was unpacked inside a checkout");
+    git(&["add", "source/app.py"]);
+    assert!(!said(), "the control: the repository has the tree and not this file");
 }
