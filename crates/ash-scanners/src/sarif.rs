@@ -34,7 +34,6 @@ pub(crate) struct Reading<'a> {
 /// Something a tool says went wrong.
 pub(crate) struct Notification {
     pub(crate) level: String,
-    pub(crate) id: String,
     pub(crate) text: String,
 }
 
@@ -135,7 +134,6 @@ fn notification(value: &Value) -> Notification {
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
     Notification {
         level: text("/level").unwrap_or("warning").to_owned(),
-        id: text("/descriptor/id").unwrap_or_default().to_owned(),
         text: quoted(text("/message/text").unwrap_or("no text")),
     }
 }

@@ -8,6 +8,8 @@
 //! `.gitignore`; `safe.directory` keeps the scan set the same everywhere, and the settings of a repository that would make git start a
 //! program are overruled. What it leaves out by itself, for its size or its place, it is told to look at. A `.semgrepignore` of the tree is not obeyed; `nosemgrep` comments are, and reported as suppressed. The tree is its working directory and its target `.`: semgrep refuses a target that is a link.
 
+mod gaps;
+
 use std::{collections::BTreeSet, ffi::OsString, path::Path};
 
 use ash_model::{
@@ -18,6 +20,7 @@ use ash_model::{
     tool::{Program, ToolCall, ToolOutput},
 };
 
+use self::gaps::Gaps;
 use crate::{
     Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
@@ -31,6 +34,8 @@ use crate::{
 /// The longest file of git that is read.
 const MAX_OF_GIT: u64 = 1 << 20;
 const REPORT: &str = "results_sarif.sarif";
+/// Its report in its own form: what it gave up stands only there.
+const OWN_REPORT: &str = "semgrep.json";
 /// The rules that come with ash, by file name.
 const RULES: [(&str, &str); 5] = [
     ("generic.yaml", include_str!("../../data/semgrep/generic.yaml")),
@@ -45,8 +50,6 @@ const RULES_CACHE: &str = "SEMGREP_RULES_CACHE_DIR";
 const SOURCE_CODE: [&str; 24] = [
     "py", "js", "jsx", "mjs", "cjs", "ts", "tsx", "java", "go", "rb", "php", "c", "h", "cpp", "cs", "kt", "scala", "rs", "swift", "sh", "bash", "tf", "yaml", "yml",
 ];
-/// Notifications that mean a file was given up, although semgrep calls them warnings.
-const GIVEN_UP: [&str; 4] = ["Timeout", "Out of memory", "Stack overflow", "Too many matches"];
 /// The rule whose matches are passwords.
 const PASSWORD_RULE: &str = "ash.generic.sqlplus-password-on-command-line";
 
@@ -108,7 +111,9 @@ impl Scanner for Semgrep {
             interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding));
         }
         interpreted.unevaluated = renamed.left_out.clone();
-        interpreted.unevaluated.extend(notifications.iter().filter(|notification| is_gap(notification)).map(|notification| notification.text.clone()));
+        let gaps = Gaps::of(site, &outcome::json(call, outcome::file(call, output, OWN_REPORT)?)?)?;
+        interpreted.notices = gaps.notices(&self.id());
+        interpreted.unevaluated.extend(gaps.unevaluated);
         Ok(interpreted)
     }
 }
@@ -200,14 +205,14 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     ] {
         call = call.args(values.into_iter().map(|value| joined(flag, value)));
     }
-    call = call.args(["--sarif".into(), joined("--sarif-output=", site.results.join(REPORT)), OsString::from(".")]);
+    call = call.args(["--sarif".into(), joined("--sarif-output=", site.results.join(REPORT)), joined("--json-output=", site.results.join(OWN_REPORT)), OsString::from(".")]);
     let renamed = renamed(site);
     call = call.args(renamed.names().map(|(copy, _)| site.results.join(copy.as_path())));
     call.env = environment(site.results);
     call.env.extend(no_repository_above(site));
     call.inputs = RULES.iter().map(|(name, text)| (own(format!("rules/{name}")), text.as_bytes().to_vec())).collect();
     renamed.write_for(&mut call);
-    call.outputs = vec![own(REPORT)];
+    call.outputs = vec![own(REPORT), own(OWN_REPORT)];
     Ok(call)
 }
 
@@ -219,11 +224,6 @@ fn ignore_pattern(path: &RelPath) -> OsString {
 fn with_reason(error: InterpretError, notifications: &[Notification]) -> InterpretError {
     let reasons: Vec<&str> = notifications.iter().filter(|notification| notification.level == "error").map(|notification| notification.text.as_str()).collect();
     if reasons.is_empty() { error } else { InterpretError(format!("{error}; {}", reasons.join("; "))) }
-}
-
-/// Whether something was not looked at. A file that parses in part is looked at: semgrep goes on behind the error.
-fn is_gap(notification: &Notification) -> bool {
-    notification.level == "error" || GIVEN_UP.iter().any(|kind| notification.id.contains(kind))
 }
 
 /// semgrep puts an advertisement where a fingerprint belongs.
@@ -243,7 +243,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanners::tests::{Tree, interpret, recorded, run};
+    use crate::{
+        InterpretError,
+        scanners::tests::{Tree, interpret, recorded, run},
+    };
+
+    /// A run that left this SARIF log and gave up nothing.
+    fn read(tree: &Tree, code: i32, log: Vec<u8>) -> Result<Interpreted, InterpretError> {
+        interpret(&Semgrep, tree, code, &[(REPORT, log), (OWN_REPORT, br#"{"errors": []}"#.to_vec())])
+    }
 
     fn words(tree: &Tree) -> String {
         tree.words(&run(&Semgrep, tree)[0])
@@ -258,7 +266,7 @@ mod tests {
         assert_eq!(
             words(&tree).replace(&results.join(" "), "{results of ash}"),
             "semgrep scan --metrics off --disable-version-check --no-rewrite-rule-ids --max-target-bytes=0 --x-ignore-semgrepignore-files --timeout=30 --config={results}/rules --exclude=.venv/ --exclude=venv/ \
-             --exclude=node_modules/ --exclude=.git {results of ash} --sarif --sarif-output={results}/results_sarif.sarif ."
+             --exclude=node_modules/ --exclude=.git {results of ash} --sarif --sarif-output={results}/results_sarif.sarif --json-output={results}/semgrep.json ."
         );
         tree.variables.insert(RULES_CACHE.to_owned(), "/var/rules".into());
         assert!(words(&tree).contains("--config={results}/rules --config=/var/rules --exclude"), "{}", words(&tree));
@@ -346,7 +354,7 @@ mod tests {
     #[test]
     fn the_recorded_log_gives_its_findings_with_the_severity_of_their_rule() {
         let tree = Tree::of_recorded();
-        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, recorded("semgrep/findings.sarif"))]).unwrap();
+        let read = read(&tree, 0, recorded("semgrep/findings.sarif")).unwrap();
         assert_eq!((read.findings.len(), read.unevaluated.len(), read.version.as_deref()), (6, 0, Some("1.185.0")));
         assert!(read.findings.iter().all(|finding| finding.location.is_some() && !finding.extra.contains_key("fingerprints")));
         assert!(read.findings.iter().any(|finding| finding.severity == Severity::Critical));
@@ -356,7 +364,7 @@ mod tests {
     fn a_failed_run_is_an_error_with_semgreps_own_reason_although_its_log_says_success() {
         let tree = Tree::of_recorded();
         for (code, name, reason) in [(2, "missing", "Invalid scanning root"), (7, "no-rules", "unable to find a config")] {
-            let error = interpret(&Semgrep, &tree, code, &[(REPORT, recorded(&format!("semgrep/{name}.sarif")))]).unwrap_err();
+            let error = read(&tree, code, recorded(&format!("semgrep/{name}.sarif"))).unwrap_err();
             assert!(error.0.contains(reason), "{error}");
         }
     }
@@ -369,20 +377,19 @@ mod tests {
                 .to_string()
                 .into_bytes()
         };
-        assert!(interpret(&Semgrep, &tree, 0, &[(REPORT, log(true))]).is_ok(), "the control");
-        assert!(interpret(&Semgrep, &tree, 0, &[(REPORT, log(false))]).is_err());
+        assert!(read(&tree, 0, log(true)).is_ok(), "the control");
+        assert!(read(&tree, 0, log(false)).is_err());
     }
 
     #[test]
-    fn a_file_semgrep_gave_up_is_a_gap_and_one_it_parsed_in_part_is_not() {
-        let tree = Tree::of_recorded();
-        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, recorded("semgrep/broken.sarif"))]).unwrap();
-        assert_eq!(read.unevaluated, Vec::<String>::new());
-        let note = |id: &str, level: &str| json!({"descriptor": {"id": id}, "level": level, "message": {"text": format!("{id} in a.py")}});
-        let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": [],
-            "invocations": [{"executionSuccessful": true, "toolExecutionNotifications": [note("Timeout", "warning"), note("Syntax error", "warning"), note("Other", "error")]}]}]});
-        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
-        assert_eq!(read.unevaluated, ["Timeout in a.py", "Other in a.py"]);
+    fn a_file_semgrep_gave_up_is_a_gap_and_without_its_own_report_nobody_knows() {
+        let tree = Tree::new(&["J.java", "a.py", "chart/Chart.yaml", "chart/templates/helm.yaml", "j.js", "tab.yaml"]);
+        let (log, report) = ((REPORT, recorded("semgrep/clean.sarif")), (OWN_REPORT, recorded("semgrep/given-up.json")));
+        let read = interpret(&Semgrep, &tree, 0, &[log.clone(), report]).unwrap();
+        assert_eq!((read.unevaluated.len(), read.notices.len()), (3, 2), "{read:?}");
+        assert!(read.unevaluated[2].starts_with("Other syntax error at line a.py:1:"), "{:?}", read.unevaluated);
+        let InterpretError(reason) = interpret(&Semgrep, &tree, 0, &[log]).unwrap_err();
+        assert!(reason.contains(OWN_REPORT), "{reason}");
     }
 
     #[test]
@@ -394,7 +401,7 @@ mod tests {
         };
         let results = [result(PASSWORD_RULE, json!([])), result("other", json!([{"kind": "inSource"}]))];
         let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": results}]});
-        let read = interpret(&Semgrep, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
+        let read = read(&tree, 0, log.to_string().into_bytes()).unwrap();
         assert_eq!((read.findings[0].is_suppressed(), read.findings[1].is_suppressed()), (false, true));
         assert!(!format!("{:?}", read.findings[0]).contains("tiger"));
         assert_eq!(read.findings[0].location.as_ref().unwrap().path.printable(), "d 1%41/x.sh");

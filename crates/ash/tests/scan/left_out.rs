@@ -13,7 +13,7 @@ use std::{
 use crate::lab::{Lab, Scanned, finish, read, tools};
 
 /// A scan of these files by one real scanner.
-fn scan(lab: &Lab, tools: &Path, scanner: &str, files: &[(&str, &[u8])]) -> Scanned {
+pub(crate) fn scan(lab: &Lab, tools: &Path, scanner: &str, files: &[(&str, &[u8])]) -> Scanned {
     fs::remove_file(lab.path("source/app.py")).unwrap();
     for (name, bytes) in files {
         let path = lab.path("source").join(name);

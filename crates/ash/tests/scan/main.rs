@@ -12,6 +12,7 @@ mod lab;
 mod confined;
 mod detect_secrets;
 mod excused;
+mod given_up;
 mod granted;
 mod incomplete;
 mod interrupted;

@@ -291,7 +291,7 @@ fn a_tools_suppressions_count_when_accepted_are_said_and_can_be_taken_back() {
     let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Semgrep OSS"}}, "results": results, "invocations": [{"executionSuccessful": true}]}]});
     lab.tool(
         "semgrep",
-        &format!("[ \"$1\" = --version ] && {{ echo 1.185.0; exit 0; }}\nfor word in \"$@\"; do case \"$word\" in --sarif-output=*) out=${{word#--sarif-output=}};; esac; done\ncat > \"$out\" <<'JSON'\n{log}\nJSON"),
+        &format!("[ \"$1\" = --version ] && {{ echo 1.185.0; exit 0; }}\nfor word in \"$@\"; do case \"$word\" in --sarif-output=*) out=${{word#--sarif-output=}};; --json-output=*) echo '{{\"errors\": []}}' > \"${{word#--json-output=}}\";; esac; done\ncat > \"$out\" <<'JSON'\n{log}\nJSON"),
     );
     let scan =
         |more: &[&str]| lab.scan(&[&["--scanners", "semgrep", "--offline"][..], more].concat());
