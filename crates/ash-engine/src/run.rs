@@ -1,5 +1,6 @@
 //! Runs one scanner: find its tool, ask its plan, run its calls, understand what they left.
 
+mod calls;
 mod process;
 
 use std::{
@@ -162,11 +163,7 @@ impl Run<'_> {
         }
         started();
         self.report.version = self.version(confinement, &tool)?;
-        let mut outputs = Vec::with_capacity(calls.len());
-        for call in calls {
-            let output = self.call(confinement, results, &own_results, &call)?;
-            outputs.push((call, output));
-        }
+        let outputs = self.make(confinement, results, &own_results, calls)?;
         self.scanner
             .interpret(&self.site(&own_results), &outputs)
             .map_err(|error| Stop::error(error.to_string()))

@@ -23,6 +23,7 @@ mod call;
 mod excused;
 mod options;
 mod outcome;
+mod parts;
 mod renamed;
 mod sarif;
 mod scanners;
@@ -175,7 +176,13 @@ pub trait Scanner: Sync {
     }
     /// The calls to make.
     fn plan(&self, site: &Site<'_>) -> Plan;
-    /// Reads the outputs of all planned calls, in order.
+    /// The calls to make in place of one whose output cannot be used, each with some of its files, so that one file does not cost the
+    /// others their findings. None: the output can be used, or there is nothing smaller to ask for.
+    fn smaller(&self, site: &Site<'_>, call: &ToolCall, output: &ToolOutput) -> Vec<ToolCall> {
+        let _ = (site, call, output);
+        vec![]
+    }
+    /// Reads the outputs of all calls that were made, in order: those planned, or the smaller ones in their place.
     ///
     /// # Errors
     /// When an exit code, a missing file or unreadable output means the results are not whole.

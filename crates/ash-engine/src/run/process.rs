@@ -66,7 +66,7 @@ impl Run<'_> {
         Ok(first_version(&output.stdout.text()).or_else(|| first_version(&output.stderr.text())))
     }
 
-    fn time_left(&self) -> Option<Duration> {
+    pub(super) fn time_left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 

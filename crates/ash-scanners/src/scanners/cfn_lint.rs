@@ -5,16 +5,19 @@
 //! is the tool's own kind of suppression and obeyed; that there is some is said. Its arguments are glob patterns, so file names are escaped. Usage errors and
 //! crashes exit 1; findings set the bits 2, 4 and 8.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use ash_model::{
     finding::Finding,
     ids::ScannerId,
-    path::{RelPath, os_string},
+    path::{RelPath, os_string, printable},
     severity::Severity,
     tool::{Cwd, Program, ToolCall, ToolOutput},
 };
-use ash_sarif::SeverityFacts;
+use ash_sarif::{Log, SeverityFacts};
 
 use crate::{
     Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
@@ -22,6 +25,7 @@ use crate::{
     excused,
     options::Options,
     outcome,
+    parts::{self, Parts},
     renamed::{Renamed, is_plain},
     sarif::{self, Reading, Spelling},
     templates::templates,
@@ -64,6 +68,21 @@ impl Scanner for CfnLint {
         calls(site, &templates, &renamed).map_or_else(|plan| plan, Plan::Run)
     }
 
+    fn smaller(&self, site: &Site<'_>, call: &ToolCall, output: &ToolOutput) -> Vec<ToolCall> {
+        let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &Renamed::default() };
+        if log(&reading, call, output).is_ok() {
+            return vec![];
+        }
+        let old = report_to(site, call);
+        let report_of_its_own = |mut part: ToolCall| {
+            let new = report_to(site, &part);
+            part.args.iter_mut().filter(|argument| **argument == old).for_each(|argument| argument.clone_from(&new));
+            part.outputs = vec![own(report(&part))];
+            part
+        };
+        parts::halves(call).into_iter().map(report_of_its_own).collect()
+    }
+
     fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
         let (templates, renamed) = targets(site);
         let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &renamed };
@@ -76,18 +95,22 @@ impl Scanner for CfnLint {
             let said = format!("`ignore_checks` in the metadata of {} can leave findings out of its report", excused::counted(excused as u64, "template"));
             all.notices.push(excused::notice(&self.id(), &said));
         }
-        for (number, (call, output)) in calls.iter().enumerate() {
-            let code = outcome::accepted(call, output)?;
-            let log = reading.parse(outcome::file(call, output, &report(number))?)?;
-            let read = sarif::interpreted(reading.convert(site, log));
-            if code != 0 && read.findings.is_empty() {
-                return Err(outcome::failed(call, output, &format!("exited with code {code} and reports no finding")));
-            }
+        let parts = Parts::of(calls, |call, output| {
+            let read = sarif::interpreted(reading.convert(site, log(&reading, call, output)?));
+            let (gaps, findings): (Vec<Finding>, _) = read.findings.into_iter().partition(|finding| NOT_EVALUATED.contains(&finding.rule_id.as_str()));
+            let unevaluated = gaps.iter().map(|finding| not_evaluated(call, output, finding)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Interpreted { findings, unevaluated, ..read })
+        })?;
+        for read in parts.read {
             all.version = read.version;
             all.rules.extend(read.rules);
-            for finding in read.findings {
-                if NOT_EVALUATED.contains(&finding.rule_id.as_str()) { all.unevaluated.push(not_evaluated(call, output, &finding)?) } else { all.findings.push(finding) }
-            }
+            all.findings.extend(read.findings);
+            all.unevaluated.extend(read.unevaluated);
+        }
+        for (given, why) in parts.failed {
+            let file = paths(site, &templates, &renamed).find(|(path, _)| escaped(path) == given);
+            let file = file.map_or_else(|| printable(&given), |(_, file)| file.printable());
+            all.unevaluated.push(format!("{file}: {why}"));
         }
         all.rules.sort_by(|a, b| a.id.cmp(&b.id));
         all.rules.dedup_by(|a, b| a.id == b.id);
@@ -112,8 +135,29 @@ fn not_evaluated(call: &ToolCall, output: &ToolOutput, finding: &Finding) -> Res
     }
 }
 
-fn report(number: usize) -> String {
-    format!("cfn-lint-{number}.sarif")
+/// What a call reported, if it got to its end.
+fn log(reading: &Reading<'_>, call: &ToolCall, output: &ToolOutput) -> Result<Log, InterpretError> {
+    let code = outcome::accepted(call, output)?;
+    let log = reading.parse(outcome::file(call, output, &report(call))?)?;
+    if code != 0 && log.runs.iter().flat_map(|run| run.results.iter().flatten()).next().is_none() {
+        return Err(outcome::failed(call, output, &format!("exited with code {code} and reports no finding")));
+    }
+    Ok(log)
+}
+
+fn report(call: &ToolCall) -> String {
+    format!("{}.sarif", call.log)
+}
+
+fn report_to(site: &Site<'_>, call: &ToolCall) -> OsString {
+    joined("--output-file=", site.results.join(report(call)))
+}
+
+/// The templates as cfn-lint is given them, each with the file it is.
+fn paths<'t>(site: &Site<'t>, templates: &'t [&'t RelPath], renamed: &'t Renamed) -> impl Iterator<Item = (PathBuf, &'t RelPath)> {
+    let (source, results) = (site.source, site.results);
+    let plain = templates.iter().filter(|file| is_plain(file)).map(move |file| (source.join(file.as_path()), *file));
+    plain.chain(renamed.names().map(move |(copy, original)| (results.join(copy.as_path()), original)))
 }
 
 fn targets<'s>(site: &Site<'s>) -> (Vec<&'s RelPath>, Renamed) {
@@ -127,12 +171,12 @@ fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<V
     let config = options.text("config_file")?.map_or_else(|| site.results.join(CONFIG).into(), OsString::from);
     let lists =
         [("--regions", options.list("regions")?), ("--ignore-checks", options.list("ignore_checks")?), ("--include-checks", options.list("include_checks")?)];
-    let plain = templates.iter().filter(|file| is_plain(file)).map(|file| site.source.join(file.as_path()));
-    let paths: Vec<_> = plain.chain(renamed.names().map(|(copy, _)| site.results.join(copy.as_path()))).collect();
+    let paths: Vec<_> = paths(site, templates, renamed).map(|(path, _)| path).collect();
     let calls = groups(paths, |path| path.as_os_str().len()).into_iter().enumerate().map(|(number, paths)| {
         let mut call = ToolCall::new(Program::Tool("cfn-lint"), &format!("cfn-lint-{number}"))
-            .args(["--format".into(), "sarif".into(), "--config-file".into(), config.clone()])
-            .args([joined("--output-file=", site.results.join(report(number)))]);
+            .args(["--format".into(), "sarif".into(), "--config-file".into(), config.clone()]);
+        let report_to = report_to(site, &call);
+        call = call.args([report_to]);
         for (flag, values) in lists.iter().filter(|(_, values)| !values.is_empty()) {
             call = call.args([*flag]).args(values.iter().copied());
         }
@@ -142,7 +186,7 @@ fn calls(site: &Site<'_>, templates: &[&RelPath], renamed: &Renamed) -> Result<V
         }
         call = call.args(["--"]).args(paths.iter().map(|path| escaped(path)));
         call.cwd = Cwd::Root;
-        call.outputs = vec![own(report(number))];
+        call.outputs = vec![own(report(&call))];
         // Any sum of 2 (errors), 4 (warnings) and 8 (informational).
         call.accepts = (0..16).step_by(2).collect();
         if number == 0 {
@@ -249,6 +293,29 @@ mod tests {
         let tree = recorded_tree();
         assert!(interpret(&CfnLint, &tree, 4, &[(REPORT, recorded("cfn-lint/clean.sarif"))]).is_err());
         assert!(interpret(&CfnLint, &tree, 0, &[(REPORT, recorded("cfn-lint/clean.sarif"))]).unwrap().findings.is_empty());
+    }
+
+    #[test]
+    fn a_template_that_ends_the_run_is_not_evaluated_and_the_others_are() {
+        let mut tree = recorded_tree();
+        tree.put_path(b"n\xff.yaml", TEMPLATE);
+        let call = run(&CfnLint, &tree).remove(0);
+        let crash = || output(Exit::Code(32), b"", b"TypeError: boom\n", &[]);
+        let smaller = |call: &ToolCall| tree.site(|site| CfnLint.smaller(site, call, &crash()));
+        let [broken, rest] = smaller(&call).try_into().unwrap();
+        let [orders, odd] = smaller(&rest).try_into().unwrap();
+        assert!(
+            tree.words(&orders).ends_with(" --output-file={results}/cfn-lint-0.1.0.sarif -- {source}/infra/cloudformation/orders.yaml"),
+            "{}",
+            tree.words(&orders)
+        );
+        assert_eq!((&orders.outputs, smaller(&odd)), (&vec![own("cfn-lint-0.1.0.sarif")], vec![]));
+        let found = output(Exit::Code(6), b"", b"", &[("cfn-lint-0.1.0.sarif", recorded("cfn-lint/findings.sarif"))]);
+        assert_eq!(tree.site(|site| CfnLint.smaller(site, &orders, &found)), []);
+        let read = tree.site(|site| CfnLint.interpret(site, &[(broken, crash()), (orders, found), (odd, crash())])).unwrap();
+        assert_eq!(read.findings.len(), 13);
+        let why = "exited with code 32: TypeError: boom";
+        assert_eq!(read.unevaluated, [format!("infra/cloudformation/broken.yaml: cfn-lint-0.0 {why}"), format!("n\\xff.yaml: cfn-lint-0.1.1 {why}")]);
     }
 
     #[test]

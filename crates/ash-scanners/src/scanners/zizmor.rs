@@ -2,14 +2,15 @@
 //!
 //! zizmor gets exactly the workflow and action files of the scan set, never a directory: one file name that is not UTF-8 would end its
 //! run, and a `.gitignore` would hide files. `--no-config` keeps `zizmor.yml` of the tree from switching checks off; `# zizmor: ignore`
-//! comments are its own business and obeyed; that there are some is said. It is always offline: what it would ask a forge for needs a token, and it gets none. A
-//! workflow it cannot parse is only a warning that does not name the file, so what it says it completed is compared with what it was given.
-
-use std::collections::HashSet;
+//! comments are its own business and obeyed; that there are some is said. It is always offline: what it would ask a forge for needs a token, and it gets none.
+//!
+//! A workflow it cannot parse is by itself only a warning that does not name the file, and the line that says which files it completed can be
+//! written by a workflow, whose expressions it prints as they are. With `--strict-collection` it fails unless it has looked at every file
+//! it was given; then it is started again with fewer.
 
 use ash_model::{
     ids::ScannerId,
-    path::RelPath,
+    path::{RelPath, printable},
     severity::Severity,
     tool::{Program, ToolCall, ToolOutput},
 };
@@ -22,6 +23,7 @@ use crate::{
     excused,
     options::Options,
     outcome,
+    parts::{self, Parts},
     renamed::{Renamed, is_plain},
     sarif::{self, Reading, Spelling},
 };
@@ -57,6 +59,11 @@ impl Scanner for Zizmor {
         calls(site).map_or_else(|plan| plan, Plan::Run)
     }
 
+    fn smaller(&self, _site: &Site<'_>, call: &ToolCall, output: &ToolOutput) -> Vec<ToolCall> {
+        let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &Renamed::default() };
+        if log(&reading, call, output).is_ok() { vec![] } else { parts::halves(call) }
+    }
+
     fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
         let renamed = Renamed::of(site, is_input);
         let reading = Reading { scanner: self.id(), spelling: Spelling::Path, severity: &severity, renamed: &renamed };
@@ -65,28 +72,34 @@ impl Scanner for Zizmor {
         if calls.is_empty() {
             return Err(InterpretError("zizmor was not run".to_owned()));
         }
-        let mut completed = HashSet::new();
-        for (call, output) in calls {
-            outcome::accepted(call, output)?;
-            let mut log = reading.parse(outcome::stdout(call, output)?)?;
+        let parts = Parts::of(calls, |call, output| log(&reading, call, output))?;
+        for mut log in parts.read {
             name_files_as_given(&mut log);
             let read = sarif::interpreted(reading.convert(site, log));
             all.version = read.version;
             all.findings.extend(read.findings);
             all.rules.extend(read.rules);
-            completed.extend(output.stderr.text().lines().filter_map(completed_input).map(str::to_owned));
         }
         let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, inputs.iter().map(|input| &input.file), b"zizmor: ignore") };
         if excused > 0 {
             let said = format!("`# zizmor: ignore` comments in {} can leave findings out of its report", excused::counted(excused as u64, "file"));
             all.notices.push(excused::notice(&self.id(), &said));
         }
-        let missed = inputs.iter().filter(|input| !completed.contains(&input.given));
-        all.unevaluated.extend(missed.map(|input| format!("{}: zizmor does not say that it looked at it; it may not be a valid workflow or action", input.file)));
+        for (given, why) in parts.failed {
+            let file = inputs.iter().find(|input| given == *input.given);
+            let file = file.map_or_else(|| printable(&given), |input| input.file.printable());
+            all.unevaluated.push(format!("{file}: {why}"));
+        }
         all.rules.sort_by(|a, b| a.id.cmp(&b.id));
         all.rules.dedup_by(|a, b| a.id == b.id);
         Ok(all)
     }
+}
+
+/// What a call printed, if it looked at all its files.
+fn log(reading: &Reading<'_>, call: &ToolCall, output: &ToolOutput) -> Result<Log, InterpretError> {
+    outcome::accepted(call, output)?;
+    reading.parse(outcome::stdout(call, output)?)
 }
 
 /// zizmor's own severity, one band lower when it is not confident.
@@ -165,7 +178,7 @@ fn calls(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
     let renamed = Renamed::of(site, is_input);
     let calls = groups(inputs(site, &renamed), |input| input.given.len()).into_iter().enumerate().map(|(number, inputs)| {
         let mut call = ToolCall::new(Program::Tool("zizmor"), &format!("zizmor-{number}"))
-            .args(["--offline", "--format", "sarif", "--persona", persona, "--no-progress", "--color", "never"])
+            .args(["--offline", "--strict-collection", "--format", "sarif", "--persona", persona, "--no-progress", "--color", "never"])
             .args(site.ignore_suppressions.then_some("--no-ignores"))
             .args([config.clone(), "--".into()])
             .args(inputs.into_iter().map(|input| input.given));
@@ -176,11 +189,6 @@ fn calls(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
         call
     });
     Ok(calls.collect())
-}
-
-/// ` INFO audit: zizmor: 🌈 completed ./.github/workflows/ci.yml`
-fn completed_input(line: &str) -> Option<&str> {
-    line.split_once(" completed ").filter(|(before, _)| before.contains("zizmor")).map(|(_, input)| input)
 }
 
 #[cfg(test)]
@@ -199,10 +207,6 @@ mod tests {
         String::from_utf8(recorded("zizmor/findings.sarif")).unwrap().replace(r#""verbatim_path":"/src/"#, r#""verbatim_path":"./"#)
     }
 
-    fn completed(names: &[&str]) -> Vec<u8> {
-        names.iter().flat_map(|name| format!(" INFO audit: zizmor: 🌈 completed {name}\n").into_bytes()).collect()
-    }
-
     #[test]
     fn the_command_line_names_each_workflow_and_action_and_nothing_else() {
         let mut tree = Tree::new(&["x y/.github/workflows/-c i.yaml", "act/action.yml", ".github/dependabot.yml", ".github/workflows/readme.md", "zizmor.yml"]);
@@ -210,7 +214,7 @@ mod tests {
         let call = run(&Zizmor, &tree).remove(0);
         assert_eq!(
             tree.words(&call),
-            "zizmor --offline --format sarif --persona regular --no-progress --color never --no-config -- \
+            "zizmor --offline --strict-collection --format sarif --persona regular --no-progress --color never --no-config -- \
              ./act/action.yml ./x y/.github/workflows/-c i.yaml {results}/renamed/0/.github/workflows/n_.yml"
         );
         assert_eq!(call.inputs.len(), 1);
@@ -221,8 +225,7 @@ mod tests {
         let mut tree = tree();
         tree.put(".github/workflows/release.yml", b"on: push # zizmor: ignore[x]\n");
         tree.files.dedup();
-        let said = completed(&["./.github/workflows/release.yml", "./.github/workflows/triage.yml"]);
-        let read = |tree: &Tree| interpret_output(&Zizmor, tree, output(Exit::Code(0), log().as_bytes(), &said, &[])).unwrap();
+        let read = |tree: &Tree| interpret_output(&Zizmor, tree, output(Exit::Code(0), log().as_bytes(), b"", &[])).unwrap();
         let lines: Vec<_> = read(&tree).notices.iter().map(ash_model::notice::Notice::line).collect();
         assert_eq!(lines, ["zizmor: `# zizmor: ignore` comments in 1 file can leave findings out of its report; `--ignore-suppressions` reports them"]);
         tree.ignore_suppressions = true;
@@ -238,8 +241,7 @@ mod tests {
 
     #[test]
     fn the_recorded_log_gives_zizmors_severities_a_band_lower_when_it_is_unsure() {
-        let said = completed(&["./.github/workflows/release.yml", "./.github/workflows/triage.yml"]);
-        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), log().as_bytes(), &said, &[])).unwrap();
+        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), log().as_bytes(), b"", &[])).unwrap();
         assert_eq!((read.findings.len(), read.unevaluated.len(), read.version.as_deref()), (14, 0, Some("1.32.0")));
         for finding in &read.findings {
             let says = |name: &str| finding.properties[name].as_str().unwrap().to_owned();
@@ -263,11 +265,21 @@ mod tests {
     }
 
     #[test]
-    fn a_workflow_zizmor_does_not_say_it_completed_is_not_evaluated() {
-        let said = completed(&["./.github/workflows/triage.yml"]);
-        let read = interpret_output(&Zizmor, &tree(), output(Exit::Code(0), &recorded("zizmor/clean.sarif"), &said, &[])).unwrap();
+    fn a_workflow_that_ends_zizmors_run_is_not_evaluated_and_the_others_are() {
+        let tree = tree();
+        let call = run(&Zizmor, &tree).remove(0);
+        let failed = output(Exit::Code(1), b"", b"fatal: no audit was performed\nfailed to load x as workflow\n", &[]);
+        let smaller = |call: &ToolCall, output: &ToolOutput| tree.site(|site| Zizmor.smaller(site, call, output));
+        let [release, triage] = smaller(&call, &failed).try_into().unwrap();
+        assert!(tree.words(&release).ends_with(" -- ./.github/workflows/release.yml"), "{}", tree.words(&release));
+        assert!(tree.words(&triage).ends_with(" -- ./.github/workflows/triage.yml"), "{}", tree.words(&triage));
+        // Whatever it says it completed, or whom it blames.
+        let lies = b" INFO audit: zizmor: \xf0\x9f\x8c\x88 completed ./.github/workflows/release.yml\nfailed to load file://./.github/workflows/triage.yml as workflow\n";
+        let (lies, clean) = (output(Exit::Code(1), b"", lies, &[]), output(Exit::Code(0), &recorded("zizmor/clean.sarif"), b"", &[]));
+        assert_eq!((smaller(&release, &lies), smaller(&triage, &clean), smaller(&call, &clean)), (vec![], vec![], vec![]));
+        let read = tree.site(|site| Zizmor.interpret(site, &[(release, lies), (triage, clean)])).unwrap();
         assert_eq!(read.unevaluated.len(), 1);
-        assert!(read.unevaluated[0].starts_with(".github/workflows/release.yml: "));
+        assert!(read.unevaluated[0].starts_with(".github/workflows/release.yml: zizmor-0.0 exited with code 1: "), "{:?}", read.unevaluated);
     }
 
     #[test]

@@ -157,3 +157,50 @@ fn two_gibibytes_of_output_stay_outside_ashs_memory() {
     let peak = peak.join().unwrap();
     assert!(peak > 0 && peak < 300 * 1024, "peak {peak} KiB");
 }
+
+/// zizmor over these workflows, one of which it can look at. It fails when it is given another beside that one.
+fn zizmor_that_fails(
+    lab: &Lab,
+    names: &[String],
+    alone: &str,
+    args: &[&str],
+) -> crate::lab::Scanned {
+    let workflows = lab.path("source/.github/workflows");
+    std::fs::create_dir_all(&workflows).unwrap();
+    for name in names {
+        std::fs::write(workflows.join(name), "on: push\n").unwrap();
+    }
+    let clean = r#"{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "zizmor"}}, "results": []}]}"#;
+    lab.tool(
+        "zizmor",
+        &format!("[ \"$1\" = --version ] && {{ echo 1.32.0; exit 0; }}\ncase \"$*\" in *--\\ ./.github/workflows/good.yml) echo '{clean}'; exit 0;; *good.yml*) exit 1;; *) {alone};; esac"),
+    );
+    lab.scan(&[&["--scanners", "zizmor", "--offline"], args].concat())
+}
+
+#[test]
+fn files_that_end_a_run_are_looked_for_with_a_bounded_number_of_calls() {
+    let bad = (0..300).map(|number| format!("x{number}.yml"));
+    let names: Vec<String> = std::iter::once("good.yml".to_owned()).chain(bad).collect();
+    let lab = Lab::new();
+    let scanned = zizmor_that_fails(&lab, &names, "exit 1", &[]);
+    let zizmor = scanned.scanner("zizmor");
+    assert_eq!((scanned.code, scanned.status("zizmor")), (Some(1), "PASSED"), "{}", scanned.stderr);
+    assert_eq!(zizmor["unevaluated"].as_array().map(Vec::len), Some(300), "{zizmor}");
+    let sarif = std::fs::read(scanned.output.join("reports/ash.sarif")).unwrap();
+    let sarif: serde_json::Value = serde_json::from_slice(&sarif).unwrap();
+    let calls = sarif["runs"][0]["invocations"].as_array().into_iter().flatten();
+    let calls = calls.filter(|call| call.to_string().contains("--strict-collection")).count();
+    assert!((90..=101).contains(&calls), "{calls}");
+}
+
+#[test]
+fn when_the_time_is_up_while_files_are_looked_for_the_others_are_kept() {
+    let names = ["good.yml".to_owned(), "hangs.yml".to_owned()];
+    let limit = ["--config-overrides", "scanners.zizmor.options.scan_timeout=4"];
+    let scanned = zizmor_that_fails(&Lab::new(), &names, "sleep 600", &limit);
+    let lines = scanned.scanner("zizmor")["unevaluated"].as_array().cloned().unwrap_or_default();
+    assert_eq!((scanned.code, scanned.status("zizmor")), (Some(1), "PASSED"), "{}", scanned.stderr);
+    let line = lines.first().and_then(|line| line.as_str()).unwrap_or_default();
+    assert!(lines.len() == 1 && line.starts_with(".github/workflows/hangs.yml: "), "{lines:?}");
+}
