@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 
 mod bandit_report;
 mod call;
+mod checkov_report;
 mod excused;
 mod options;
 mod outcome;

@@ -1,8 +1,9 @@
 //! Copies, under plain names, of files whose names a tool cannot take.
 //!
 //! checkov, cfn-lint and zizmor give up the whole run over a file name that is not UTF-8, semgrep drops such a file's findings without
-//! a word, and a line break in a name lets it forge a line of what a tool prints. A finding in such a file must not vanish, so the tool reads a copy below its results directory and the finding gets
-//! the file's real name back.
+//! a word, checkov writes `/` for `\` and so names another file, and a line break in a name lets it forge a line of what a tool prints. A
+//! finding in such a file must not vanish, so the tool reads a copy below its results directory and the finding gets the file's real name
+//! back.
 
 use std::path::Path;
 
@@ -79,9 +80,14 @@ impl Renamed {
     }
 }
 
-/// Whether a tool can be given the name: it is UTF-8 without control characters.
+/// Whether a tool can be given the name.
 pub(crate) fn is_plain(file: &RelPath) -> bool {
-    file.as_path().to_str().is_some_and(|name| !name.contains(char::is_control))
+    is_faithful(file.as_path())
+}
+
+/// Whether a tool reports the path as it is: it is UTF-8 without control characters and without `\`.
+pub(crate) fn is_faithful(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| !name.contains(|c: char| c.is_control() || c == '\\'))
 }
 
 /// A path with every byte that is not plain ASCII replaced. Its directories stay: `.github/workflows` decides what a file is.

@@ -5,11 +5,16 @@
 //! operator's `options.config_file` is used, after the trust rules. It exits 1 for findings and for crashes, and 0 for a directory that is
 //! not there; only a whole report counts. `checkov:skip` comments are its own business: reported as suppressed.
 
-use std::{ffi::OsString, path::Path};
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
 
 use ash_model::{
     finding::Finding,
     ids::ScannerId,
+    notice::Notice,
     path::RelPath,
     requirements::{Requirements, texts},
     tool::{Cwd, Program, ToolCall, ToolOutput},
@@ -18,14 +23,18 @@ use ash_model::{
 use crate::{
     Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
+    checkov_report::Report,
     options::Options,
     outcome,
-    renamed::Renamed,
+    renamed::{Renamed, is_faithful},
     sarif::{self, Reading, Spelling},
     skipped,
 };
 
-const REPORT: &str = "results_sarif.sarif";
+/// Its two reports on the tree: findings, and what those do not say.
+const TREE: [&str; 2] = ["results_sarif.sarif", "results_json.json"];
+/// The same on the copies of files with odd names.
+const COPIES: [&str; 2] = ["copies_sarif.sarif", "copies_json.json"];
 /// By itself it enters no directory and looks at no file whose name begins with a dot, and takes Kubernetes files from nowhere below one.
 const HIDDEN: (&str, &str) = ("CKV_IGNORE_HIDDEN_DIRECTORIES", "False");
 /// Names of directories it does not enter, wherever they are; in place of its own list.
@@ -34,11 +43,14 @@ const IGNORED: &str = "CKV_IGNORED_DIRECTORIES";
 const MODULES: &str = "EXTERNAL_MODULES_DIR";
 /// Directories programs fill, most often ignored by git and large: entered only for files of the scan set.
 const FILLED: [&str; 5] = [".terraform", ".terragrunt-cache", ".serverless", ".aws-sam", ".tox"];
-/// Takes out names that are not UTF-8, which checkov cannot write into its report: Python stands such bytes for by these code points.
+/// Takes out files that are given as copies: checkov reports `\` in a name as `/`, a path that is another file's or nobody's; it cannot write
+/// a name that is not UTF-8 into its report, where Python stands such bytes for by the last of these code points; and control characters.
 ///
 /// Given only when there is such a name. With any `--skip-path` checkov 3.3.30 joins the *characters* of its patterns into one regular
 /// expression: it then loads no Terraform modules up front, and hangs when the characters happen to be no valid expression.
-const NOT_UTF8: &str = r"--skip-path=[\udc80-\udcff]";
+const ODD: &str = r"--skip-path=[\\\x00-\x1f\x7f-\x9f\udc80-\udcff]";
+/// The largest file that is looked for where a finding is.
+const LARGEST: u64 = 64 << 20;
 /// Ends of names checkov has a framework for, in lower case.
 const KINDS: [&str; 12] = [".tf", ".tf.json", ".tfvars", ".yaml", ".yml", ".json", ".template", ".bicep", ".hcl", "dockerfile", ".dockerfile", "containerfile"];
 
@@ -78,29 +90,55 @@ impl Scanner for Checkov {
         if site.files.is_empty() {
             return Plan::Skip("no file to look at".to_owned());
         }
-        if site.source.to_str().is_none() {
-            return Plan::Missing("checkov cannot report on a directory whose path is not UTF-8; scan it under another name".to_owned());
+        if !is_faithful(site.source) {
+            return Plan::Missing("checkov cannot report on a directory whose path is not UTF-8 or has `\\` or a control character in it; scan it under another name".to_owned());
         }
-        call(site).map_or_else(|plan| plan, |call| Plan::Run(vec![call]))
+        // It takes the places of its two reports apart at the comma, and leaves out copies below an odd name.
+        if !is_faithful(site.results) || site.results.as_os_str().as_encoded_bytes().contains(&b',') {
+            return Plan::Missing("checkov cannot write to a directory whose path is not UTF-8 or has a comma, `\\` or a control character in it; choose another one with `--output-dir`".to_owned());
+        }
+        planned(site).map_or_else(|plan| plan, Plan::Run)
     }
 
     fn interpret(&self, site: &Site<'_>, calls: &[(ToolCall, ToolOutput)]) -> Result<Interpreted, InterpretError> {
-        let (call, output) = outcome::only(calls)?;
-        let code = outcome::accepted(call, output)?;
         let renamed = renamed(site);
-        let reading = Reading { scanner: self.id(), spelling: Spelling::UriFromRoot, severity: &|_| None, renamed: &renamed };
-        let log = reading.parse(outcome::file(call, output, REPORT)?)?;
+        let expected = [Some(TREE), (!renamed.is_empty()).then_some(COPIES)];
+        let expected: Vec<_> = expected.into_iter().flatten().collect();
+        if calls.len() != expected.len() {
+            return Err(InterpretError(format!("expected the output of {} calls, got {}", expected.len(), calls.len())));
+        }
+        let mut all = Interpreted { unevaluated: renamed.left_out.clone(), ..Interpreted::default() };
+        for ((call, output), names) in calls.iter().zip(expected) {
+            let mut one = self.interpret_one(site, &renamed, (call, output), names)?;
+            all.findings.append(&mut one.findings);
+            all.unevaluated.append(&mut one.unevaluated);
+            all.notices.append(&mut one.notices);
+            all.rules.append(&mut one.rules);
+            all.version = all.version.or(one.version);
+        }
+        all.rules.sort_by(|a, b| a.id.cmp(&b.id));
+        all.rules.dedup_by(|a, b| a.id == b.id);
+        Ok(all)
+    }
+}
+
+impl Checkov {
+    fn interpret_one(&self, site: &Site<'_>, renamed: &Renamed, (call, output): (&ToolCall, &ToolOutput), [findings, details]: [&str; 2]) -> Result<Interpreted, InterpretError> {
+        let code = outcome::accepted(call, output)?;
+        let reading = Reading { scanner: self.id(), spelling: Spelling::UriFromRoot, severity: &|_| None, renamed };
+        let log = reading.parse(outcome::file(call, output, findings)?)?;
+        let report = Report::parse(outcome::file(call, output, details)?)?;
         let mut interpreted = sarif::interpreted(reading.convert(site, log));
         if code == 1 && interpreted.findings.iter().all(Finding::is_suppressed) {
             return Err(outcome::failed(call, output, "exited with code 1 and reports no finding"));
         }
+        interpreted.unevaluated = strays(site, &interpreted.findings);
         // It is made to look at hidden files, but not at ignored ones for that.
-        interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding) || !is_hidden(finding));
+        interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding) || !is_hidden(finding) || !exists(site, finding));
         interpreted.findings.iter_mut().filter(|finding| finding.rule_id.starts_with("CKV_SECRET_")).for_each(sarif::without_snippet);
-        interpreted.unevaluated = renamed.left_out.clone();
-        interpreted.unevaluated.extend(not_parsed(site, &renamed, &output.stdout.text()));
-        if output.stdout.is_cut() {
-            interpreted.unevaluated.push("checkov printed more than ash keeps, so files it could not parse may not be named".to_owned());
+        interpreted.unevaluated.extend(report.not_parsed(site, renamed));
+        if report.is_quiet() {
+            interpreted.notices.push(Notice::new("checkov", "its configuration file says `quiet`, so files that it cannot parse are not named"));
         }
         Ok(interpreted)
     }
@@ -108,21 +146,33 @@ impl Scanner for Checkov {
 
 fn renamed(site: &Site<'_>) -> Renamed {
     Renamed::of(site, |file| {
-        if file.as_path().to_str().is_some() {
-            return false;
-        }
         let name = file.as_path().file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         KINDS.iter().any(|kind| name.ends_with(kind)) || name.starts_with("dockerfile.")
     })
 }
 
-fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
+/// One call for the tree, and one for the copies: its frameworks keep what they read in one directory when they come to another one.
+fn planned(site: &Site<'_>) -> Result<Vec<ToolCall>, Plan> {
+    let patterns = Options::of(site).patterns("skip_path")?;
+    let skip: Vec<_> = patterns.into_iter().map(|pattern| joined("--skip-path=", pattern)).collect();
+    let renamed = renamed(site);
+    if renamed.is_empty() {
+        return Ok(vec![call(site, "checkov", skip, site.source, TREE)?]);
+    }
+    let skip = skip.into_iter().chain([ODD.into()]).collect();
+    let tree = call(site, "checkov", skip, site.source, TREE)?;
+    let mut copies = call(site, "checkov-copies", vec![], &site.results.join("renamed"), COPIES)?;
+    renamed.write_for(&mut copies);
+    Ok(vec![tree, copies])
+}
+
+fn call(site: &Site<'_>, log: &str, skip: Vec<OsString>, directory: &Path, reports: [&str; 2]) -> Result<ToolCall, Plan> {
     let options = Options::of(site);
-    let mut call = ToolCall::new(Program::Tool("checkov"), "checkov").args(["--output", "sarif"]);
+    let mut call = ToolCall::new(Program::Tool("checkov"), log).args(["--output", "sarif"]);
     if let Some(config) = options.text("config_file")? {
         call = call.args(["--config-file", config]);
     }
-    call = call.args(["--output", "cyclonedx_json", "--skip-download", "--compact"]);
+    call = call.args(["--output", "json", "--skip-download", "--compact"]);
     let frameworks = options.list("frameworks")?;
     for framework in if frameworks.is_empty() { vec!["all"] } else { frameworks } {
         call = call.args(["--framework", framework]);
@@ -130,24 +180,17 @@ fn call(site: &Site<'_>) -> Result<ToolCall, Plan> {
     for framework in options.list("skip_frameworks")? {
         call = call.args(["--skip-framework", framework]);
     }
-    for pattern in options.patterns("skip_path")? {
-        call = call.args([joined("--skip-path=", pattern)]);
-    }
-    call = call.args([joined("--directory=", site.source)]);
-    let renamed = renamed(site);
-    if !renamed.is_empty() {
-        call = call.args([NOT_UTF8]);
-        call = call.args([joined("--directory=", site.results.join("renamed"))]);
-        renamed.write_for(&mut call);
-    }
-    call = call.args([OsString::from("--output-file-path"), site.results.into()]);
+    call = call.args(skip).args([joined("--directory=", directory)]);
+    // With one place for each, neither is printed.
+    let [findings, details] = reports.map(|name| site.results.join(name).into_os_string());
+    call = call.args([OsString::from("--output-file-path"), [findings, details].join(OsStr::new(","))]);
     call.cwd = Cwd::Root;
     call.env = vec![
         (HIDDEN.0.to_owned(), HIDDEN.1.into()),
         (IGNORED.to_owned(), ignored(site).join(",").into()),
         (MODULES.to_owned(), site.results.join("modules").into()),
     ];
-    call.outputs = vec![own(REPORT)];
+    call.outputs = reports.map(own).to_vec();
     call.accepts = vec![0, 1];
     Ok(call)
 }
@@ -164,27 +207,18 @@ fn is_hidden(finding: &Finding) -> bool {
     finding.location.as_ref().is_some_and(|at| at.path.as_path().iter().any(|part| part.as_encoded_bytes().starts_with(b".")))
 }
 
-/// Files checkov could not parse. Its report for people is the only place that names them.
-///
-/// Its Terraform plan framework tries every JSON file, so what it cannot parse means nothing.
-fn not_parsed(site: &Site<'_>, renamed: &Renamed, printed: &str) -> Vec<String> {
-    let mut framework = "";
-    let mut found = vec![];
-    for line in printed.lines() {
-        if let Some(name) = line.strip_suffix(" scan results:") {
-            framework = name;
-        } else if let Some(name) = line.strip_prefix("Error parsing file ").filter(|_| framework != "terraform_plan") {
-            let path = Path::new("/").join(name);
-            let below = path.strip_prefix(site.source).ok().and_then(|below| RelPath::new(below).ok());
-            let file = renamed.original(site.results, &path).cloned().or(below);
-            if let Some(file) = file.filter(|file| site.files.binary_search(file).is_ok()) {
-                found.push(format!("{file}: checkov cannot parse it as {}", outcome::quoted(framework)));
-            }
-        }
-    }
-    found.sort();
-    found.dedup();
-    found
+/// Whether there is a file where the finding lies. A link is none.
+fn exists(site: &Site<'_>, finding: &Finding) -> bool {
+    finding.location.as_ref().is_none_or(|at| site.reader.read(&at.path, LARGEST).is_some())
+}
+
+/// Places with findings that ash drops, as installed packages, although no such file is there: checkov spelled another file's name so.
+fn strays(site: &Site<'_>, findings: &[Finding]) -> Vec<String> {
+    let dropped = |path: &RelPath| path.as_path().iter().any(|part| skipped::names().any(|name| part == name));
+    let stray = |finding: &&Finding| !skipped::is_in_scan_set(site, finding) && !exists(site, finding);
+    let places = findings.iter().filter(stray).filter_map(|finding| finding.location.as_ref());
+    let places: BTreeSet<_> = places.map(|at| &at.path).filter(|path| dropped(path)).collect();
+    places.into_iter().map(|path| format!("{path}: checkov reports findings there, but there is no such file")).collect()
 }
 
 #[cfg(test)]
@@ -195,6 +229,9 @@ mod tests {
     use super::*;
     use crate::scanners::tests::{Tree, interpret, interpret_output, output, recorded, run};
 
+    /// What checkov writes when there is nothing to say.
+    const NOTHING: &[u8] = br#"{"passed": 0, "failed": 0, "skipped": 0, "parsing_errors": 0, "resource_count": 0, "checkov_version": "3.3.30"}"#;
+
     #[test]
     fn the_command_line_is_the_documented_one_and_the_directory_is_one_word() {
         let tree = Tree::new(&["main.tf", ".checkov.yaml"]);
@@ -202,7 +239,7 @@ mod tests {
         let calls = run(&Checkov, &tree);
         assert_eq!(
             tree.words(&calls[0]),
-            "checkov --output sarif --output cyclonedx_json --skip-download --compact --framework all --directory={source} --output-file-path {results}"
+            "checkov --output sarif --output json --skip-download --compact --framework all --directory={source} --output-file-path {results}/results_sarif.sarif,{results}/results_json.json"
         );
         assert_eq!(calls[0].cwd, Cwd::Root);
         assert!(!calls[0].args.iter().any(|argument| argument == "--directory" || argument == "-d"), "two words would let `.checkov.yaml` in");
@@ -226,13 +263,55 @@ mod tests {
 
     #[test]
     fn an_odd_name_is_read_as_a_copy() {
-        let mut tree = Tree::new(&["a.png"]);
-        tree.put_path(b"x/n\xff.TF", b"resource {}");
-        tree.put_path(b"x/n\xff.png", b"");
-        let call = run(&Checkov, &tree).remove(0);
-        assert!(call.args.contains(&joined("--directory=", tree.results.join("renamed"))));
-        assert!(call.args.contains(&NOT_UTF8.into()), "the file itself would end the run");
-        assert_eq!(call.inputs, [(own("renamed/0/x/n_.TF"), b"resource {}".to_vec())]);
+        for (name, copy) in [(&b"x/n\xff.TF"[..], "x/n_.TF"), (b"venv\\x/main.tf", "venv_x/main.tf"), (b"x/n\n.tf", "x/n_.tf"), (b"n\xc2\x85.tf", "n__.tf")] {
+            let mut tree = Tree::new(&["a.png", "b.tf", "\u{e9}.tf"]);
+            tree.put_path(name, b"resource {}");
+            tree.put_path(b"x/n\xff.png", b"");
+            tree.options = json!({"skip_path": ["x"]}).as_object().cloned().unwrap();
+            let calls = run(&Checkov, &tree);
+            assert!(tree.words(&calls[0]).contains(&format!("--skip-path=x {ODD} --directory={{source}}")), "the file itself would end the run, or be reported under another name");
+            assert!(tree.words(&calls[1]).contains(" --framework all --directory={results}/renamed --output"), "{}", tree.words(&calls[1]));
+            assert!(calls[0].inputs.is_empty());
+            assert_eq!(calls[1].inputs, [(own(format!("renamed/0/{copy}")), b"resource {}".to_vec())]);
+        }
+    }
+
+    #[test]
+    fn a_directory_whose_path_checkov_would_spell_otherwise_is_refused() {
+        for place in ["/a\\b", "/a\nb", "/a,b"] {
+            let mut tree = Tree::new(&["main.tf"]);
+            tree.results = place.into();
+            assert!(matches!(tree.site(|site| Checkov.plan(site)), Plan::Missing(reason) if reason.contains("--output-dir")), "{place:?}");
+            tree.results = "/results".into();
+            tree.source = place.into();
+            assert_eq!(matches!(tree.site(|site| Checkov.plan(site)), Plan::Missing(_)), place != "/a,b", "{place:?}");
+        }
+    }
+
+    /// One result in a file.
+    fn result(uri: &str) -> Vec<u8> {
+        let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Checkov", "rules": []}}, "results": [
+            {"ruleId": "CKV_AWS_24", "level": "error", "message": {"text": "m"},
+             "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": 1, "endLine": 3}}}]}]}]});
+        log.to_string().into_bytes()
+    }
+
+    #[test]
+    fn a_finding_where_no_file_is_is_not_dropped_in_silence() {
+        let mut tree = Tree::of_recorded();
+        // There, but ignored by git.
+        tree.contents.insert(own(".ignored/main.tf"), vec![]);
+        for (path, findings, unevaluated) in [
+            (".ignored/main.tf", 0, 0),
+            (".gone/main.tf", 1, 0),
+            ("gone/main.tf", 1, 0),
+            ("a/node_modules/main.tf", 1, 1),
+            ("venv/x/main.tf", 1, 1),
+        ] {
+            let read = interpret(&Checkov, &tree, 1, &[(TREE[0], result(&format!("src/{path}"))), (TREE[1], NOTHING.to_vec())]);
+            let read = read.unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert_eq!((read.findings.len(), read.unevaluated.len()), (findings, unevaluated), "{path}: {:?}", read.unevaluated);
+        }
     }
 
     #[test]
@@ -247,7 +326,8 @@ mod tests {
     fn the_recorded_log_gives_its_findings_relative_to_the_source() {
         let mut tree = Tree::of_recorded();
         tree.put(".github/workflows/triage.yml", b"");
-        let read = interpret(&Checkov, &tree, 1, &[(REPORT, recorded("checkov/findings.sarif"))]).unwrap();
+        tree.contents.insert(own(".github/workflows/release.yml"), vec![]);
+        let read = interpret(&Checkov, &tree, 1, &[(TREE[0], recorded("checkov/findings.sarif")), (TREE[1], NOTHING.to_vec())]).unwrap();
         let in_workflows = |name: &str| read.findings.iter().filter(|finding| finding.location.as_ref().is_some_and(|at| at.path.as_path().ends_with(name))).count();
         assert_eq!((in_workflows("triage.yml"), in_workflows("release.yml")), (3, 0), "the latter is hidden and not of the scan set");
         assert!(read.findings.len() > 20);
@@ -260,16 +340,51 @@ mod tests {
     fn files_checkov_could_not_parse_are_named() {
         let mut tree = Tree::new(&["bad.tf", "x.json"]);
         tree.source = "/src-broken".into();
-        let printed = b"terraform_plan scan results:\n\nError parsing file /src-broken/x.json\n\nterraform scan results:\n\nError parsing file /src-broken/bad.tf\nError parsing file /elsewhere/bad.tf\nError parsing file /src-broken/not-scanned.tf\n";
-        let read = interpret_output(&Checkov, &tree, output(Exit::Code(0), printed, b"", &[(REPORT, recorded("checkov/clean.sarif"))])).unwrap();
+        let framework = |name: &str, files: &[&str]| json!({"check_type": name, "results": {"failed_checks": [], "passed_checks": [], "skipped_checks": [], "parsing_errors": files}});
+        let report = json!([
+            framework("terraform_plan", &["/src-broken/x.json"]),
+            framework("terraform", &["/src-broken/bad.tf", "/elsewhere/bad.tf", "/src-broken/not-scanned.tf"]),
+        ]);
+        // What it prints is not believed: the tree has a say in it.
+        let printed = b"terraform scan results:\n\nError parsing file /src-broken/x.json\n";
+        let files = [(TREE[0], recorded("checkov/clean.sarif")), (TREE[1], report.to_string().into_bytes())];
+        let read = interpret_output(&Checkov, &tree, output(Exit::Code(0), printed, b"", &files)).unwrap();
         assert_eq!(read.unevaluated, ["bad.tf: checkov cannot parse it as terraform"]);
+        assert_eq!(read.notices, []);
+
+        let quiet = json!({"check_type": "terraform", "results": {"failed_checks": []}}).to_string().into_bytes();
+        let read = interpret(&Checkov, &tree, 0, &[(TREE[0], recorded("checkov/clean.sarif")), (TREE[1], quiet)]).unwrap();
+        assert!(read.notices[0].line().contains("quiet"), "{:?}", read.notices);
+    }
+
+    #[test]
+    fn what_is_said_of_a_copy_is_said_of_its_file() {
+        let mut tree = Tree::new(&["main.tf"]);
+        tree.put("ba\nd.tf", b"");
+        tree.put("a\\b.tf", b"");
+        tree.results = "/results".into();
+        let calls = run(&Checkov, &tree);
+        let errors = json!({"check_type": "terraform", "results": {"failed_checks": [], "parsing_errors": ["/results/renamed/1/ba_d.tf"]}});
+        let outputs = [
+            output(Exit::Code(1), b"", b"", &[(TREE[0], result("the tree/main.tf")), (TREE[1], NOTHING.to_vec())]),
+            output(Exit::Code(1), b"", b"", &[(COPIES[0], result("results/renamed/0/a_b.tf")), (COPIES[1], errors.to_string().into_bytes())]),
+        ];
+        let outputs: Vec<_> = calls.into_iter().zip(outputs).collect();
+        let read = tree.site(|site| Checkov.interpret(site, &outputs)).unwrap();
+        let places: Vec<_> = read.findings.iter().map(|finding| finding.location.as_ref().unwrap().path.printable()).collect();
+        assert_eq!(places, ["main.tf", r"a\b.tf"]);
+        assert_eq!(read.unevaluated, ["ba\\nd.tf: checkov cannot parse it as terraform"]);
+        assert!(tree.site(|site| Checkov.interpret(site, &outputs[..1])).is_err(), "the copies were not looked at");
     }
 
     #[test]
     fn an_exit_that_reports_findings_without_any_is_a_crash() {
         let tree = Tree::of_recorded();
-        assert!(interpret(&Checkov, &tree, 1, &[(REPORT, recorded("checkov/clean.sarif"))]).is_err());
-        assert!(interpret(&Checkov, &tree, 0, &[(REPORT, recorded("checkov/clean.sarif"))]).is_ok());
+        let clean = || (TREE[0], recorded("checkov/clean.sarif"));
+        assert!(interpret(&Checkov, &tree, 1, &[clean(), (TREE[1], NOTHING.to_vec())]).is_err());
+        assert!(interpret(&Checkov, &tree, 0, &[clean(), (TREE[1], NOTHING.to_vec())]).is_ok());
+        assert!(interpret(&Checkov, &tree, 0, &[clean()]).is_err(), "without its own report nobody knows what it could not parse");
+        assert!(interpret(&Checkov, &tree, 0, &[clean(), (TREE[1], b"{}".to_vec())]).is_err());
     }
 
     #[test]
@@ -278,7 +393,7 @@ mod tests {
         let log = json!({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "Checkov", "rules": []}}, "results": [
             {"ruleId": "CKV_DOCKER_2", "level": "warning", "message": {"text": "m"}, "suppressions": [{"kind": "inSource", "justification": "because"}],
              "locations": [{"physicalLocation": {"artifactLocation": {"uri": "src/a%20b/Dockerfile"}, "region": {"startLine": 1, "endLine": 3}}}]}]}]});
-        let read = interpret(&Checkov, &tree, 0, &[(REPORT, log.to_string().into_bytes())]).unwrap();
+        let read = interpret(&Checkov, &tree, 0, &[(TREE[0], log.to_string().into_bytes()), (TREE[1], NOTHING.to_vec())]).unwrap();
         assert!(read.findings[0].is_suppressed());
         assert_eq!(read.findings[0].location.as_ref().unwrap().path.printable(), "a b/Dockerfile");
     }

@@ -27,11 +27,11 @@ pub(crate) fn scan(lab: &Lab, tools: &Path, scanner: &str, files: &[(&str, &[u8]
 }
 
 /// The files with findings.
-fn places(scanned: &Scanned) -> BTreeSet<String> {
+pub(crate) fn places(scanned: &Scanned) -> BTreeSet<String> {
     scanned.findings().into_iter().map(|(_, uri, _)| uri).collect()
 }
 
-fn set(names: &[&str]) -> BTreeSet<String> {
+pub(crate) fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 

@@ -9,6 +9,7 @@
 
 mod lab;
 
+mod checkov;
 mod confined;
 mod detect_secrets;
 mod excused;
