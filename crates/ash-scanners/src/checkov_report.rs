@@ -1,18 +1,15 @@
-//! checkov's own JSON report: which files it could not parse.
+//! checkov's own JSON report: which files it could not parse, and where it looked at something.
 //!
-//! Its report for people says so too, but the scanned tree has a say in that text: a line break in a file name or in the name of a
-//! resource makes lines of it. The SARIF report does not say it.
+//! Its report for people says the first of these too, but the scanned tree has a say in that text: a line break in a file name or in the
+//! name of a resource makes lines of it. The SARIF report says neither.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use ash_model::path::RelPath;
-use serde::{
-    Deserialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
-    InterpretError, Site,
+    InterpretError, Site, manifests,
     outcome::{quoted, without_lone_surrogates},
     renamed::Renamed,
 };
@@ -31,8 +28,15 @@ struct Framework {
 #[derive(Debug, Deserialize)]
 struct Results {
     parsing_errors: Option<Vec<String>>,
-    #[serde(rename = "failed_checks")]
-    _failed_checks: Vec<IgnoredAny>,
+    passed_checks: Option<Vec<Check>>,
+    failed_checks: Vec<Check>,
+    skipped_checks: Option<Vec<Check>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Check {
+    file_abs_path: Option<String>,
+    file_line_range: Option<Vec<Option<i64>>>,
 }
 
 /// What stands in the file when no framework has anything to say.
@@ -45,6 +49,11 @@ struct Nothing {
 }
 
 impl Report {
+    /// What two runs say together.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     /// Parses the report: a list of frameworks, one framework alone, or a summary when there is none.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, InterpretError> {
         let bytes = without_lone_surrogates(bytes);
@@ -81,6 +90,81 @@ impl Report {
         found.sort();
         found.dedup();
         found
+    }
+
+    /// Workloads and Dockerfiles of the scan set about which checkov says nothing, not even that all is well, since one of its loaders gave
+    /// them up without a word; and, apart from those, templates of manifests, which it does not fill in.
+    pub(crate) fn not_looked_at(
+        &self,
+        site: &Site<'_>,
+        renamed: &Renamed,
+        is_on: impl Fn(&str) -> bool,
+    ) -> (Vec<String>, Vec<RelPath>) {
+        let mut missed = vec![];
+        let mut templates = vec![];
+        if is_on("kubernetes") {
+            let lines = self.first_lines(site, renamed, "kubernetes");
+            for file in site.files {
+                let known = lines.get(file).map_or(&[][..], Vec::as_slice);
+                let documents = manifests::workloads(site, file).into_iter();
+                let mut missing = documents
+                    .filter(|document| {
+                        !known.iter().any(|line| {
+                            (document.first..=document.last).contains(&(line - document.shift))
+                        })
+                    })
+                    .peekable();
+                if missing.peek().is_none() {
+                    continue;
+                }
+                match missing.find(|document| !document.is_template) {
+                    Some(document) => missed.push(format!(
+                        "{file}: checkov says nothing about the manifest at line {}",
+                        document.first
+                    )),
+                    None => templates.push(file.clone()),
+                }
+            }
+        }
+        if is_on("dockerfile") {
+            let lines = self.first_lines(site, renamed, "dockerfile");
+            let left_out = site
+                .files
+                .iter()
+                .filter(|file| !lines.contains_key(*file) && manifests::is_dockerfile(site, file));
+            missed.extend(
+                left_out.map(|file| format!("{file}: checkov says nothing about this Dockerfile")),
+            );
+        }
+        (missed, templates)
+    }
+
+    /// The first line of all that a framework looked at, whatever came of it, by file.
+    fn first_lines(
+        &self,
+        site: &Site<'_>,
+        renamed: &Renamed,
+        framework: &str,
+    ) -> HashMap<RelPath, Vec<i64>> {
+        let mut lines: HashMap<RelPath, Vec<i64>> = HashMap::new();
+        for framework in self.0.iter().filter(|own| own.check_type == framework) {
+            let Results { passed_checks, failed_checks, skipped_checks, .. } = &framework.results;
+            let others = [passed_checks, skipped_checks].into_iter().flatten().flatten();
+            for check in failed_checks.iter().chain(others) {
+                let file =
+                    check.file_abs_path.as_deref().and_then(|path| file(site, renamed, path));
+                if let (Some(file), Some([Some(first), ..])) =
+                    (file, check.file_line_range.as_deref())
+                {
+                    let own = lines.entry(file).or_default();
+                    // Dozens of rules look at one thing.
+                    if !own.contains(first) {
+                        own.push(*first);
+                    }
+                }
+            }
+        }
+        lines
     }
 }
 

@@ -22,6 +22,7 @@ mod bandit_report;
 mod call;
 mod checkov_report;
 mod excused;
+mod manifests;
 mod options;
 mod outcome;
 mod parts;

@@ -24,6 +24,7 @@ use crate::{
     Effort, Install, InterpretError, Interpreted, Plan, Scanner, Site, Tool,
     call::{joined, own, version_probe},
     checkov_report::Report,
+    excused::counted,
     options::Options,
     outcome,
     renamed::{Renamed, is_faithful},
@@ -108,22 +109,24 @@ impl Scanner for Checkov {
             return Err(InterpretError(format!("expected the output of {} calls, got {}", expected.len(), calls.len())));
         }
         let mut all = Interpreted { unevaluated: renamed.left_out.clone(), ..Interpreted::default() };
+        let mut report = Report::default();
         for ((call, output), names) in calls.iter().zip(expected) {
-            let mut one = self.interpret_one(site, &renamed, (call, output), names)?;
+            let (mut one, details) = self.interpret_one(site, &renamed, (call, output), names)?;
+            report.append(details);
             all.findings.append(&mut one.findings);
             all.unevaluated.append(&mut one.unevaluated);
-            all.notices.append(&mut one.notices);
             all.rules.append(&mut one.rules);
             all.version = all.version.or(one.version);
         }
         all.rules.sort_by(|a, b| a.id.cmp(&b.id));
         all.rules.dedup_by(|a, b| a.id == b.id);
+        judge(site, &renamed, &report, &mut all);
         Ok(all)
     }
 }
 
 impl Checkov {
-    fn interpret_one(&self, site: &Site<'_>, renamed: &Renamed, (call, output): (&ToolCall, &ToolOutput), [findings, details]: [&str; 2]) -> Result<Interpreted, InterpretError> {
+    fn interpret_one(&self, site: &Site<'_>, renamed: &Renamed, (call, output): (&ToolCall, &ToolOutput), [findings, details]: [&str; 2]) -> Result<(Interpreted, Report), InterpretError> {
         let code = outcome::accepted(call, output)?;
         let reading = Reading { scanner: self.id(), spelling: Spelling::UriFromRoot, severity: &|_| None, renamed };
         let log = reading.parse(outcome::file(call, output, findings)?)?;
@@ -136,12 +139,39 @@ impl Checkov {
         // It is made to look at hidden files, but not at ignored ones for that.
         interpreted.findings.retain(|finding| skipped::is_in_scan_set(site, finding) || !is_hidden(finding) || !exists(site, finding));
         interpreted.findings.iter_mut().filter(|finding| finding.rule_id.starts_with("CKV_SECRET_")).for_each(sarif::without_snippet);
-        interpreted.unevaluated.extend(report.not_parsed(site, renamed));
-        if report.is_quiet() {
-            interpreted.notices.push(Notice::new("checkov", "its configuration file says `quiet`, so files that it cannot parse are not named"));
-        }
-        Ok(interpreted)
+        Ok((interpreted, report))
     }
+}
+
+/// Adds what checkov did not evaluate, by its own reports.
+fn judge(site: &Site<'_>, renamed: &Renamed, report: &Report, all: &mut Interpreted) {
+    let not_parsed = report.not_parsed(site, renamed);
+    if report.is_quiet() {
+        all.notices.push(Notice::new("checkov", "its configuration file says `quiet`, so files that it cannot parse are not named"));
+    } else if is_whole(site) {
+        let (mut missed, templates) = report.not_looked_at(site, renamed, |framework| is_on(site, framework));
+        missed.retain(|missed| !not_parsed.iter().any(|named| named.split(": ").next() == missed.split(": ").next()));
+        all.unevaluated.append(&mut missed);
+        if let Some(first) = templates.first() {
+            let files = counted(u64::try_from(templates.len()).unwrap_or(u64::MAX), "template");
+            all.notices.push(Notice::new("checkov", format!("{files} of Kubernetes manifests not evaluated, since nobody fills them in: {first}{}", if templates.len() > 1 { " and others" } else { "" })));
+        }
+    }
+    all.unevaluated.extend(not_parsed);
+}
+
+/// Whether the operator leaves it to the tree what checkov looks at: neither a configuration file of checkov's nor a pattern says otherwise.
+fn is_whole(site: &Site<'_>) -> bool {
+    let options = Options::of(site);
+    options.text("config_file").is_ok_and(|config| config.is_none()) && options.patterns("skip_path").is_ok_and(|patterns| patterns.is_empty())
+}
+
+/// Whether the options let checkov use a framework.
+fn is_on(site: &Site<'_>, framework: &str) -> bool {
+    let options = Options::of(site);
+    let list = |name| options.list(name).unwrap_or_default();
+    let chosen = list("frameworks");
+    (chosen.is_empty() || chosen.iter().any(|name| *name == "all" || *name == framework)) && !list("skip_frameworks").contains(&framework)
 }
 
 fn renamed(site: &Site<'_>) -> Renamed {

@@ -72,3 +72,54 @@ fn what_cannot_be_parsed_is_said_whatever_the_names_in_the_tree_look_like() {
         assert_eq!(scanned.code, Some(1), "{}", scanned.stdout);
     }
 }
+
+#[test]
+fn manifests_and_dockerfiles_that_its_loaders_give_up_are_said() {
+    let Some(tools) = tools() else { return };
+    let pod = |annotation: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {{a: {annotation}}}\nspec:\n  containers:\n  - name: c\n    image: nginx\n"
+        )
+    };
+    let plain = pod("b");
+    let hidden = format!("{plain}---\n{}", plain.replace("name: c", "name: 'c#'"));
+    let given_up = [
+        ("equals.yaml", pod("=")),
+        ("date.yaml", pod("2020-99-99")),
+        ("tag.yml", pod("!x y")),
+        ("control.yaml", pod("'\u{1}'")),
+        ("first.yaml", format!("a: [\n---\n{plain}")),
+        ("second.yaml", hidden),
+        ("nameless.yaml", plain.replace("name: p", "generateName: p")),
+        ("comment.yaml", format!("# {{{{ .Values.a }}}}\n{plain}")),
+    ];
+    let looked_at = [
+        ("plain.yaml", plain.clone()),
+        ("two.yaml", format!("# c\n\n{plain}---\n# c\n{}", plain.replace("name: p", "name: q"))),
+        ("list.yaml", format!("apiVersion: v1\nkind: List\nitems:\n- {}", plain.trim_end().replace('\n', "\n  "))),
+        ("flow.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: nginx}]}}".to_owned()),
+        ("pod.json", r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}"#.to_owned()),
+        ("one\\copy.yaml", plain.clone()),
+        ("chart/Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n".to_owned()),
+        ("chart/templates/pod.yaml", pod("'{{ .Values.a }}'")),
+        ("service.yaml", plain.replace("kind: Pod", "kind: Service").replace('b', "=")),
+        ("Dockerfile", "FROM nginx\nADD http://x /\n".to_owned()),
+    ];
+    let mut files: Vec<(&str, &[u8])> =
+        given_up.iter().chain(&looked_at).map(|(name, text)| (*name, text.as_bytes())).collect();
+    files.push(("bytes/Dockerfile", b"FROM nginx\n# \xff\nADD http://x /\n"));
+    let lab = Lab::new();
+    let scanned = scan(&lab, &tools, "checkov", &files);
+    let mut expected: Vec<String> = given_up.iter().map(|(name, _)| (*name).to_owned()).collect();
+    expected.push("bytes/Dockerfile".to_owned());
+    expected.sort();
+    let mut found = unevaluated(&scanned);
+    found.sort();
+    assert_eq!(found, expected, "{}", scanned.stdout);
+    assert!(
+        scanned.stdout.contains("1 template of Kubernetes manifests not evaluated"),
+        "{}",
+        scanned.stdout
+    );
+    assert_eq!(scanned.code, Some(1), "{}", scanned.stdout);
+}
