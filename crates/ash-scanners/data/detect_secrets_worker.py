@@ -72,53 +72,68 @@ def counting(is_filtered_out):
     return counted
 
 
-def encoding_of(data):
-    """How a file is to be read: its encoding, and what to do with bytes that are wrong in it.
+# Ends of the names of text files, in lower case: what follows the last dot, or the whole name. Programs run or read them whatever a few
+# bytes are, so they are looked at whatever the bytes are.
+TEXT_NAMES = frozenset("""
+    js mjs cjs jsx ts mts cts tsx vue svelte py pyw pyi ipynb rb erb php phtml pl pm lua tcl r jl sh bash zsh ksh csh fish command ps1 psm1 psd1
+    bat cmd vbs vb c h cc cpp cxx hh hpp cs fs java kt kts scala groovy gradle go rs swift m mm dart ex exs erl hs clj cljs el nim zig
+    sql tf tfvars hcl bicep yaml yml json jsonc json5 jsonl toml ini cfg conf config properties env envrc npmrc pypirc netrc xml html htm xhtml css scss
+    less md markdown rst txt csv tsv log tex tpl tmpl template j2 jinja ejs hbs graphql proto nix cmake mk service
+    dockerfile containerfile makefile rakefile gemfile jenkinsfile vagrantfile procfile
+""".split())
+# Bytes that text has no use for.
+CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\x0b\x0c\r\x1b") + b"\x7f"
 
-    The library gives up, without a word, on a file with one byte that is not UTF-8, and finds nothing between the NUL bytes of UTF-16. Only
-    binary files may be left out.
+
+def readings(name, data):
+    """The encodings a file is read in, each with what to do with bytes that are wrong in it. None: it is binary.
+
+    The library gives up, without a word, on a file with one byte that is not UTF-8, and finds nothing between the NUL bytes of UTF-16. What
+    looks like UTF-16 may be UTF-8 all the same, so it is read as both.
     """
-    if b"\0" in data:
-        wide = wide_encoding_of(data)
-        if wide:
-            return wide, "replace"
+    wide = wide_encodings_of(data) if b"\0" in data else []
     try:
         data.decode("utf-8")
-        return "utf-8", "strict"
+        narrow = [("utf-8", "strict")]
     except UnicodeDecodeError:
-        return "utf-8", "strict" if b"\0" in data else "replace"
+        narrow = [] if is_binary(name, data) else [("utf-8", "replace")]
+    return narrow + [(encoding, "replace") for encoding in wide]
 
 
-def wide_encoding_of(data):
-    """UTF-16 or UTF-32, if it is one of them. A mark alone proves nothing: without a NUL byte there is no Latin text in either."""
+def is_binary(name, data):
+    """Whether a file that is not UTF-8 is none of text either. A few odd bytes do not make it so, nor do many if it is to be a program."""
+    if b"\0" not in data or data.startswith(b"#!") or os.path.basename(name).rsplit(".", 1)[-1].lower() in TEXT_NAMES:
+        return False
+    odd = len(data) - len(data.translate(None, CONTROLS)) + data.decode("utf-8", "replace").count("\ufffd")
+    return odd > len(data) // 10
+
+
+def wide_encodings_of(data):
+    """UTF-16 and UTF-32, if it may be one of them. A mark alone proves nothing: without a NUL byte there is no Latin text in either."""
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        try:
-            data.decode("utf-32")
-            return "utf-32"
-        except UnicodeDecodeError:
-            # The mark of little-endian UTF-16 and a NUL character look the same.
-            pass
+        # The mark of little-endian UTF-16 and a NUL character look the same.
+        return ["utf-32", "utf-16"]
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
+        return ["utf-16"]
     # Without a mark: half of the bytes of Latin text are NUL, and always the same half.
     even, odd = data[::2].count(0), data[1::2].count(0)
     if max(even, odd) > len(data) // 4 and min(even, odd) <= len(data) // 64:
-        return "utf-16-be" if even > odd else "utf-16-le"
-    return None
+        return ["utf-16-be" if even > odd else "utf-16-le"]
+    return []
+
+
+# How the library reads the file it is at.
+reading = ("utf-8", "strict")
 
 
 def open_text(name):
-    with builtins.open(name, "rb") as stream:
-        encoding, errors = encoding_of(stream.read())
+    encoding, errors = reading
     return builtins.open(name, encoding=encoding, errors=errors)
 
 
 def lines_of(name):
     with open_text(name) as stream:
-        try:
-            return stream.read().splitlines()
-        except UnicodeDecodeError:
-            return []
+        return stream.read().splitlines()
 
 
 def ring(_signal, _frame):
@@ -127,15 +142,16 @@ def ring(_signal, _frame):
 
 def scan_one(position, name, seconds):
     """Findings of one file: (position, line, type, hash, allowlisted), why it was not read, if it was not, and what filters left out."""
-    global left_out
-    left_out = 0
+    secrets, most_left_out = [], 0
     signal.signal(signal.SIGALRM, ring)
     signal.alarm(seconds)
     try:
-        with builtins.open(name, "rb"):
-            pass
-        found = list(scan.scan_file(name))
-        lines = lines_of(name) if found else []
+        with builtins.open(name, "rb") as stream:
+            possible = readings(name, stream.read())
+        for one in possible:
+            found, fewer = scan_as(one, position, name)
+            secrets += found
+            most_left_out = max(most_left_out, fewer)
     except TooSlow:
         return [], [position, "it took longer than %d seconds" % seconds], left_out
     except RecursionError:
@@ -144,10 +160,16 @@ def scan_one(position, name, seconds):
         return [], [position, type(problem).__name__], left_out
     finally:
         signal.alarm(0)
-    secrets = []
-    for secret in found:
-        secrets.append((position, secret.line_number, secret.type, secret.secret_hash, allowlisted(name, lines, secret.line_number)))
-    return secrets, None, left_out
+    return secrets, None, most_left_out
+
+
+def scan_as(one, position, name):
+    """Findings of one file in one reading, and what filters left out. What several readings find alike is one finding in the end."""
+    global left_out, reading
+    left_out, reading = 0, one
+    found = list(scan.scan_file(name))
+    lines = lines_of(name) if found else []
+    return [(position, secret.line_number, secret.type, secret.secret_hash, allowlisted(name, lines, secret.line_number)) for secret in found], left_out
 
 
 def allowlisted(name, lines, number):

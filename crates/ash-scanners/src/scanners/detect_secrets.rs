@@ -32,7 +32,8 @@ const SECONDS_PER_FILE: u64 = 120;
 /// How long a baseline is, at most.
 const MAX_BASELINE: u64 = 64 * 1024 * 1024;
 /// Files a package manager wrote: full of checksums, which look like secrets.
-const LOCK_FILES: [&str; 7] = ["package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "poetry.lock", "uv.lock", "Pipfile.lock"];
+const LOCK_FILES: [&str; 9] =
+    ["package-lock.json", "yarn.lock", "pnpm-lock.yaml", "npm-shrinkwrap.json", "poetry.lock", "uv.lock", "Pipfile.lock", "conda-lock.yml", "conda-lock.yaml"];
 const BASELINES: [&str; 2] = [".ash/.secrets.baseline", ".secrets.baseline"];
 
 pub(crate) struct DetectSecrets;
@@ -189,7 +190,7 @@ fn files<'s>(site: &Site<'s>) -> Vec<&'s RelPath> {
     let wanted = |file: &&RelPath| {
         let path = file.as_path();
         let name = path.file_name().unwrap_or_default();
-        let lock = LOCK_FILES.iter().any(|lock| name == *lock) || name.as_encoded_bytes().starts_with(b"conda-lock.");
+        let lock = LOCK_FILES.iter().any(|lock| name == *lock);
         !lock && name != ".secrets.baseline"
     };
     site.files.iter().filter(wanted).collect()

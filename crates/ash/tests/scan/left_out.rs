@@ -180,6 +180,54 @@ fn detect_secrets_reads_text_in_utf_16_and_utf_32() {
 }
 
 #[test]
+fn no_bytes_in_a_text_file_keep_detect_secrets_from_reading_it() {
+    let Some(tools) = tools() else { return };
+    let key = b"const key = 'AKIAIOSFODNN7EXAMPLQ';\n";
+    let with = |more: &[u8]| [&key[..], more].concat();
+    let wide = with(&[b"/*", "\0a".repeat(400).as_bytes(), b"*/\n"].concat());
+    let wide_and_odd = with(&[b"//\xff\n/*", "\0a".repeat(400).as_bytes(), b"*/\n"].concat());
+    let dense = with(&[b"//", &b"\0\xff\x01\xfe"[..].repeat(100)[..], b"\n"].concat());
+    let marked = [b"\xff\xfe", &with(b"// \0\n")[..]].concat();
+    let mut utf_32 =
+        "\u{feff}".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect::<Vec<_>>();
+    utf_32.extend(key.iter().flat_map(|byte| u32::from(*byte).to_le_bytes()));
+    utf_32.extend(b"\xff\xff\xff\xff");
+    let script = [b"#!/bin/sh\n", &dense[..]].concat();
+    let odd = with(b"// \0\xff\n");
+    let lab = Lab::new();
+    let read = [
+        ("plain.js", &key[..]),
+        ("wide.js", &wide[..]),
+        ("wide_and_odd.js", &wide_and_odd[..]),
+        ("odd.js", &odd[..]),
+        ("odd", &odd[..]),
+        ("dense.js", &dense[..]),
+        ("Dockerfile", &dense[..]),
+        (".env", &dense[..]),
+        ("script", &script[..]),
+        ("marked.js", &marked[..]),
+        ("utf_32.ps1", &utf_32[..]),
+    ];
+    let binary = [("font.woff2", &dense[..]), ("program", &dense[..])];
+    let scanned = scan(&lab, &tools, "detect-secrets", &[&read[..], &binary].concat());
+    let mut found = scanned.findings();
+    found.retain(|(rule, ..)| rule == "SECRET-AWS-ACCESS-KEY");
+    found.sort();
+    let mut expected: Vec<_> = read
+        .iter()
+        .map(|(name, _)| {
+            (
+                "SECRET-AWS-ACCESS-KEY".to_owned(),
+                (*name).to_owned(),
+                1 + u64::from(*name == "script"),
+            )
+        })
+        .collect();
+    expected.sort();
+    assert_eq!(found, expected, "each once: {}", scanned.stderr);
+}
+
+#[test]
 fn files_of_the_repository_where_no_scan_looks_are_said() {
     let lab = Lab::new();
     lab.bandit();

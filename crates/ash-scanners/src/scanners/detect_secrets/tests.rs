@@ -9,7 +9,7 @@ fn report(files: usize, secrets: &Value, unread: &Value) -> Vec<u8> {
 
 #[test]
 fn the_worker_runs_isolated_over_exactly_the_scan_set_without_lock_files() {
-    let mut tree = Tree::new(&["a.py", "package-lock.json", "x/poetry.lock", "conda-lock.yml", ".ash/evil.json", ".ash/.secrets.baseline", ".secrets.baseline", "b c"]);
+    let mut tree = Tree::new(&["a.py", "package-lock.json", "x/poetry.lock", "conda-lock.yml", "conda-lock.js", ".ash/evil.json", ".ash/.secrets.baseline", ".secrets.baseline", "b c"]);
     tree.put_path(b"n\xff\n", b"");
     let call = run(&DetectSecrets, &tree).remove(0);
     assert_eq!(
@@ -17,7 +17,7 @@ fn the_worker_runs_isolated_over_exactly_the_scan_set_without_lock_files() {
         "python-of-detect-secrets -I -X utf8 {results}/detect_secrets_worker.py {results}/request.json {results}/detect-secrets.json"
     );
     let input = |name: &str| call.inputs.iter().find(|(path, _)| path.as_path().as_os_str() == name).unwrap().1.clone();
-    assert_eq!(input(LIST), b".ash/evil.json\0a.py\0b c\0n\xff\n\0");
+    assert_eq!(input(LIST), b".ash/evil.json\0a.py\0b c\0conda-lock.js\0n\xff\n\0");
     assert_eq!(String::from_utf8(input(REQUEST)).unwrap(), r#"{"files":"files.nul","accepted":[],"seconds_per_file":120,"plugins":null,"filters":[],"verify":null}"#);
 }
 
