@@ -3,7 +3,7 @@
 
 use ash_model::{ids::ScannerId, notice::Notice, path::RelPath};
 
-use crate::Site;
+use crate::{Site, escapes};
 
 /// Larger files are not searched.
 const LARGEST: u64 = 8 << 20;
@@ -13,15 +13,17 @@ pub(crate) fn notice(scanner: &ScannerId, what: &str) -> Notice {
     Notice::new(scanner.as_str(), what).hint("`--ignore-suppressions` reports them")
 }
 
-/// How many of these files hold a text.
+/// How many of these files hold a text, be it spelled with escapes of a quoted string. One that cannot be searched may.
 pub(crate) fn files_with<'f>(
     site: &Site<'_>,
     files: impl Iterator<Item = &'f RelPath>,
-    text: &[u8],
+    text: &str,
 ) -> usize {
     let holds = |file: &&RelPath| {
-        let bytes = site.reader.read(file, LARGEST).unwrap_or_default();
-        bytes.windows(text.len()).any(|window| window == text)
+        site.reader.read(file, LARGEST).is_none_or(|bytes| {
+            let found = String::from_utf8_lossy(&bytes);
+            found.contains(text) || escapes::undone(&found).contains(text)
+        })
     };
     files.filter(holds).count()
 }

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 mod bandit_report;
 mod call;
 mod checkov_report;
+mod escapes;
 mod excused;
 mod manifests;
 mod options;

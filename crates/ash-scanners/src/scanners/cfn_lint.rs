@@ -90,7 +90,7 @@ impl Scanner for CfnLint {
         if calls.is_empty() {
             return Err(InterpretError("cfn-lint was not run".to_owned()));
         }
-        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, templates.iter().copied(), b"ignore_checks") };
+        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, templates.iter().copied(), "ignore_checks") };
         if excused > 0 {
             let said = format!("`ignore_checks` in the metadata of {} can leave findings out of its report", excused::counted(excused as u64, "template"));
             all.notices.push(excused::notice(&self.id(), &said));
@@ -249,6 +249,20 @@ mod tests {
         tree.ignore_suppressions = true;
         assert_eq!(read(&tree).notices, []);
         assert!(tree.words(&run(&CfnLint, &tree)[0]).contains(" --mandatory-checks E W I -- "));
+    }
+
+    #[test]
+    fn checks_that_a_template_ignores_are_said_however_they_are_spelled() {
+        let notices = |config: &str| {
+            let mut tree = recorded_tree();
+            let template = [TEMPLATE, format!("    Metadata: {{cfn-lint: {{config: {config}}}}}\n").as_bytes()].concat();
+            tree.contents.insert(own("infra/cloudformation/orders.yaml"), template);
+            interpret(&CfnLint, &tree, 6, &[(REPORT, recorded("cfn-lint/findings.sarif"))]).unwrap().notices.len()
+        };
+        for spelled in [r#"{"ignore\x5fchecks": [E]}"#, r#"{"\u0069gnore\U0000005fchecks": [E]}"#, "{\"ignore_\\\n      checks\": [E]}"] {
+            assert_eq!(notices(spelled), 1, "{spelled}");
+        }
+        assert_eq!(notices(r#"{"ignored\x5fchecks": [E]}"#), 0);
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Scanner for Zizmor {
             all.findings.extend(read.findings);
             all.rules.extend(read.rules);
         }
-        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, inputs.iter().map(|input| &input.file), b"zizmor: ignore") };
+        let excused = if site.ignore_suppressions { 0 } else { excused::files_with(site, inputs.iter().map(|input| &input.file), "zizmor: ignore") };
         if excused > 0 {
             let said = format!("`# zizmor: ignore` comments in {} can leave findings out of its report", excused::counted(excused as u64, "file"));
             all.notices.push(excused::notice(&self.id(), &said));

@@ -145,6 +145,46 @@ fn files_with_the_names_of_directories_that_are_left_out_are_looked_at() {
 }
 
 #[test]
+fn cfn_lint_is_given_templates_however_they_are_written_and_no_other_files() {
+    let Some(tools) = tools() else { return };
+    let bucket = "{\"B\": {\"Type\": \"AWS::S3::Bucket\", \"Properties\": {\"Foo\": \"x\"}}}";
+    let templates = [
+        ("plain.yaml", format!("Resources: {bucket}\n")),
+        ("indented.yaml", format!("  Description: d\n  Resources:\n    {bucket}\n")),
+        ("escaped.yaml", format!("\"\\x52esources\": {bucket}\n")),
+        ("flow.yaml", format!("--- {{\"Resources\": {bucket}}}\n")),
+        ("complex.yaml", format!("? Resources\n: {bucket}\n")),
+        ("alias.yaml", format!("Metadata: &m {bucket}\nResources: *m\n")),
+        ("separated.yaml", format!("# c\u{2028}Resources: {bucket}\n")),
+        ("escaped.json", format!("{{\"\\u0052esources\": {bucket}}}\n")),
+    ];
+    let others = [
+        (
+            "compose.yaml",
+            "services:\n  web: {image: nginx, environment: [\"R=\\x52esources::b\"]}\n".to_owned(),
+        ),
+        ("serverless.yml", format!("service: s\nresources:\n  Resources: {bucket}\n")),
+        ("map.yaml", format!("kind: ConfigMap\ndata:\n  t: |\n    Resources: {bucket}\n")),
+        ("chart.yaml", format!("resources:\n  Resources: {bucket}\nx: {{{{ .Values.x }}}} y\n")),
+        (
+            "api.json",
+            "{\"openapi\": \"3.0.0\", \"x\": {\"Resources\": {\"Type\": \"a::b\"}}}".to_owned(),
+        ),
+    ];
+    let lab = Lab::new();
+    let all: Vec<(&str, &[u8])> =
+        templates.iter().chain(&others).map(|(name, text)| (*name, text.as_bytes())).collect();
+    let scanned = scan(&lab, &tools, "cfn-lint", &all);
+    assert_eq!(
+        places(&scanned),
+        set(&templates.each_ref().map(|(name, _)| *name)),
+        "{}",
+        scanned.stderr
+    );
+    assert_eq!(scanned.status("cfn-lint"), "FAILED", "{}", scanned.reason("cfn-lint"));
+}
+
+#[test]
 fn detect_secrets_reads_text_in_utf_16_and_utf_32() {
     let Some(tools) = tools() else { return };
     let text = "# \u{feff}one\r\npassword = 'c0rrect-horse-battery'\r\n";
