@@ -6,6 +6,7 @@ pub mod event;
 pub mod gate;
 pub mod install;
 pub mod merge;
+pub mod planned;
 mod publish;
 mod run;
 pub mod scan;

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -12,7 +12,7 @@ use ash_model::{
     path::{RelPath, printable},
     report::Invocation,
     status::Status,
-    tool::{Cwd, Exit, ToolCall, ToolOutput},
+    tool::{Exit, ToolCall, ToolOutput},
 };
 use ash_sandbox::{
     Captures, Command, Confinement, Finished, Grants, Ground, Policy, Prepared, ReadLimits,
@@ -105,12 +105,7 @@ impl Run<'_> {
         let located = request.lookup.locate(&call.program).map_err(|error: NotLocated| {
             Stop::missing(format!("{error}; {}", self.how_to_install()))
         })?;
-        let cwd = match &call.cwd {
-            Cwd::Source => request.source.clone(),
-            Cwd::Results => own_results.to_owned(),
-            Cwd::Root => PathBuf::from("/"),
-            Cwd::Within(path) => request.source.join(path.as_path()),
-        };
+        let cwd = crate::planned::working_directory(&call.cwd, &request.source, own_results);
         let command = Command { program: located.path.clone(), args: call.args.clone() };
         let prepared = if confinement.is_off() {
             let environment = with(&request.environment, &call.env);

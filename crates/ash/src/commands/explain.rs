@@ -6,6 +6,7 @@ use std::{
 };
 
 use ash_engine::{
+    planned::{self, Asked},
     scan::default_output,
     select,
     tools::{Located, NotLocated},
@@ -14,12 +15,12 @@ use ash_model::{
     evidence::{CacheEvidence, Tier},
     notice::Notice,
     path::printable,
-    tool::Program,
+    tool::{Program, ToolCall},
 };
 use ash_sandbox::{
     Command, Grants, Ground, Launcher, Policy, explain as explain_spawn, refuse_output,
 };
-use ash_scanners::{SCANNERS, Scanner};
+use ash_scanners::{Plan, SCANNERS, Scanner};
 
 use super::{
     shared::{Loaded, absolute, directory, load, lookup, mode_of, site, tools},
@@ -90,9 +91,22 @@ pub(crate) fn explain(
     }
     let located = lookup(environment, &tools, &tree).locate(&Program::Tool(scanner.tool().program));
     let program = program(&located, scanner, &mut notices);
+    let asked = Asked {
+        source: &source,
+        output: &output,
+        settings: &settings,
+        environment: environment.all(),
+        offline,
+        network,
+        confined_root: site.is_root() && mode != ash_sandbox::Mode::Off,
+    };
+    let call = first_call(scanner, &asked, &program, &mut notices)?;
     let results = output.join("scanners").join(id.as_str());
+    let own_results = planned::own_results(scanner, &output);
+    // Where results will be made, there is nothing yet to start in.
+    let cwd = planned::working_directory(&call.cwd, &source, &own_results);
     let ground = Ground {
-        cwd: source.clone(),
+        cwd: if cwd.exists() { cwd.clone() } else { source.clone() },
         source: source.clone(),
         output: Some(output.clone()),
         targets: vec![],
@@ -115,7 +129,7 @@ pub(crate) fn explain(
         writable: vec![],
         caches: vec![],
         environment: vec![],
-        cwd: printable(source.as_os_str()),
+        cwd: printable(cwd.as_os_str()),
         command: vec![],
         profile: None,
         notices,
@@ -128,9 +142,14 @@ pub(crate) fn explain(
             .map(|path| printable(path.as_os_str()))
             .collect(),
     };
-    match Policy::resolve(id.as_str(), &requirements, &site, &ground, &grants, &program, &[]) {
+    let command = Command { program: program.clone(), args: call.args };
+    match Policy::resolve(id.as_str(), &requirements, &site, &ground, &grants, &program, &call.env)
+    {
         Err(error) => explained.refusal = explained.refusal.or(Some(error.to_string())),
-        Ok(policy) => fill(&mut explained, &policy, mode, &site, &launcher, &program),
+        Ok(mut policy) => {
+            policy.cwd = cwd;
+            fill(&mut explained, &policy, mode, &site, &launcher, &command);
+        }
     }
     if args.json {
         ui::json(&explained)?;
@@ -146,10 +165,9 @@ fn fill(
     mode: ash_sandbox::Mode,
     site: &ash_sandbox::Site,
     launcher: &Launcher,
-    program: &Path,
+    command: &Command,
 ) {
-    let command = Command { program: program.to_owned(), args: vec![] };
-    let spawn = explain_spawn(mode, site, launcher, policy, &command);
+    let spawn = explain_spawn(mode, site, launcher, policy, command);
     explained.backend = spawn.backend.map(|backend| backend.as_str().to_owned());
     explained.tier = spawn.tier;
     explained.cwd = printable(policy.cwd.as_os_str());
@@ -173,6 +191,30 @@ fn needs_a_grant(scanner: &str) -> Notice {
         format!("{scanner} has a network only where this setting, from outside the scanned tree, names it"),
     )
     .hint(format!("pass `--config-overrides 'sandbox.network_scanners=[{scanner}]'`, with every other scanner that needs a network in the list"))
+}
+
+/// The first call that a scan would make here; the bare program where it would make none.
+fn first_call(
+    scanner: &dyn Scanner,
+    asked: &Asked<'_>,
+    program: &Path,
+    notices: &mut Vec<Notice>,
+) -> Result<ToolCall, CommandError> {
+    let plan = planned::plan(scanner, asked).map_err(CommandError::failed)?;
+    let (calls, why) = match plan {
+        Plan::Run(calls) => (calls, None),
+        Plan::Skip(reason) => (vec![], Some(reason)),
+        Plan::Missing(reason) => (vec![], Some(reason)),
+    };
+    if let Some(why) = why {
+        let reason = format!("a scan here would not start it: {why}");
+        notices.push(Notice::new("command", reason));
+    } else if calls.len() > 1 {
+        let reason = format!("the first of {} command lines", calls.len());
+        notices.push(Notice::new("command", reason));
+    }
+    let nothing = || ToolCall::new(Program::Path(program.to_owned()), scanner.id().as_str());
+    Ok(calls.into_iter().next().unwrap_or_else(nothing))
 }
 
 fn find(name: &str) -> Result<&'static dyn Scanner, CommandError> {

@@ -176,3 +176,28 @@ fn no_module_of_the_tree_or_of_a_virtualenv_in_it_is_loaded() {
     assert!(control.status().unwrap().success());
     assert_eq!(fs::read_to_string(lab.path("imported")).unwrap(), "xx", "the control");
 }
+
+#[test]
+fn what_is_explained_is_what_a_scan_starts() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("source/main.py"), "print(1)\n").unwrap();
+    lab.bandit();
+    let script = std::fs::read_to_string(lab.path("bin/bandit")).unwrap();
+    let noting = "[ \"$1\" = --version ] || { pwd >\"$PWD/noted\"; printf '%s\\n' \"$@\" >>\"$PWD/noted\"; }\n";
+    let body = script.strip_prefix("#!/bin/sh\n").unwrap();
+    lab.tool("bandit", &format!("{noting}{body}"));
+    let arguments = ["--sandbox", "landlock", "--offline", "--output-dir"];
+    let explain = [&["sandbox", "explain", "bandit", "--json"], &arguments[..]].concat();
+    let said = lab.ash(&explain).arg(lab.path("out")).output().unwrap();
+    let explained: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    let scanned = lab.scan(&["--scanners", "bandit", "--sandbox", "landlock", "--offline"]);
+    assert_eq!(scanned.status("bandit"), "FAILED", "{}", scanned.stderr);
+    let noted = std::fs::read_to_string(lab.path("out/scanners/bandit/source/noted")).unwrap();
+    let mut noted = noted.lines();
+    assert_eq!(explained["cwd"].as_str(), noted.next());
+    let words: Vec<&str> =
+        explained["command"].as_array().unwrap().iter().filter_map(|word| word.as_str()).collect();
+    let program = lab.path("bin/bandit").display().to_string();
+    let told = words.iter().position(|word| *word == program).unwrap();
+    assert_eq!(words[told + 1..], noted.collect::<Vec<_>>());
+}
