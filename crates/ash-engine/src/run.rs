@@ -33,6 +33,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// What every scanner's run shares.
 pub(crate) struct Shared<'a> {
     pub(crate) request: &'a Request,
+    /// The scanned directory as tools are told it.
+    pub(crate) source: &'a Path,
     pub(crate) launcher: &'a Launcher,
     pub(crate) cancel: &'a Cancel,
     /// The sandbox, or why there is none although one was asked for.
@@ -151,7 +153,7 @@ impl Run<'_> {
                 Stop::refused(format!("scanner sandbox unavailable: {reason}"))
             })?;
         let tool = self.locate_tool()?;
-        let own_results = results.path().join("source");
+        let own_results = confinement.told(results.path()).join("source");
         let plan = self.scanner.plan(&self.site(&own_results));
         let calls = match plan {
             Plan::Run(calls) => calls,
@@ -186,7 +188,7 @@ impl Run<'_> {
 
     fn site<'s>(&'s self, results: &'s Path) -> Site<'s> {
         Site {
-            source: &self.shared.request.source,
+            source: self.shared.source,
             results,
             outputs: self.shared.own.directories(),
             files: self.shared.files,

@@ -159,8 +159,12 @@ pub fn scan(
         ScanError::Source(printable(request.source.as_os_str()), error.to_string())
     })?;
     let variable = |name: &str| request.variable(name);
+    let source = confinement
+        .as_ref()
+        .map_or_else(|_| request.source.clone(), |confinement| confinement.told(&request.source));
     let shared = Shared {
         request,
+        source: &source,
         launcher,
         cancel,
         confinement: &confinement,

@@ -199,6 +199,14 @@ impl Confinement {
         self.backend.is_none()
     }
 
+    /// A directory by the name that tools are to be told, and hence say back: as it is spelled, but really where firejail cannot show every link.
+    pub fn told(&self, path: &Path) -> PathBuf {
+        match self.backend {
+            Some((BackendId::Firejail, _)) => trace::real_as_far_as_it_exists(path),
+            _ => path.to_owned(),
+        }
+    }
+
     /// Wraps a command so that it runs under a policy. Starts nothing.
     ///
     /// # Errors

@@ -161,6 +161,9 @@ pub(crate) fn rules(stage: &StageSpec) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{name:<14} {value}");
     };
+    for (place, real) in &stage.links {
+        line("link", &format!("{} -> {}", printable(place), printable(real)));
+    }
     match &stage.landlock {
         Some(spec) => landlock_rules(spec, &mut line),
         None => line("landlock", "none"),

@@ -170,7 +170,7 @@ impl Site {
             secrets: host_secrets(uid),
             proc_controls: existing(PROC_CONTROLS),
             scanned: vec![],
-            sockets: sockets(&variables, uid),
+            sockets: sockets(Path::new("/"), &variables, uid),
             account_home: account_home(&accounts).map(|dir| trace::real_as_far_as_it_exists(&dir)),
             temp: variable(&variables, "TMPDIR")
                 .map(PathBuf::from)
@@ -417,16 +417,16 @@ fn account_home(accounts: &[Account]) -> Option<PathBuf> {
 }
 
 /// Endpoints of the host a backend that keeps `/run` visible has to hide. The seccomp program refuses them as well.
-fn sockets(variables: &[(OsString, OsString)], uid: u32) -> Vec<PathBuf> {
+fn sockets(root: &Path, variables: &[(OsString, OsString)], uid: u32) -> Vec<PathBuf> {
     let fixed = [
-        "/run/docker.sock",
-        "/var/run/docker.sock",
-        "/run/podman",
-        "/run/containerd",
-        "/var/run/containerd",
+        "run/docker.sock",
+        "var/run/docker.sock",
+        "run/podman",
+        "run/containerd",
+        "var/run/containerd",
     ]
-    .map(PathBuf::from);
-    let user = PathBuf::from(format!("/run/user/{uid}"));
+    .map(|path| root.join(path));
+    let user = root.join(format!("run/user/{uid}"));
     let agent =
         variable(variables, "SSH_AUTH_SOCK").map(PathBuf::from).filter(|path| path.is_absolute());
     let there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
@@ -531,6 +531,34 @@ mod tests {
         let shadow = Path::new("/etc/shadow");
         let is_readable = fs::read(shadow).is_ok();
         assert_eq!(site(&[]).secrets.iter().any(|path| path == shadow), is_readable);
+    }
+
+    #[test]
+    fn the_sockets_of_container_runtimes_and_of_the_session_are_known_where_they_exist() {
+        let machine = tempfile::tempdir().unwrap();
+        let at = |path: &str| machine.path().join(path);
+        let agent = at("agent/socket");
+        let variables = [(OsString::from("SSH_AUTH_SOCK"), agent.clone().into_os_string())];
+        let found = || sockets(machine.path(), &variables, 4711);
+        assert_eq!(found(), Vec::<PathBuf>::new());
+        let expected: Vec<PathBuf> = [
+            "run/docker.sock",
+            "var/run/docker.sock",
+            "run/podman",
+            "run/containerd",
+            "var/run/containerd",
+            "run/user/4711",
+        ]
+        .map(at)
+        .into_iter()
+        .chain([agent])
+        .collect();
+        for path in &expected {
+            fs::create_dir_all(path).unwrap();
+        }
+        assert_eq!(found(), expected);
+        let relative = [(OsString::from("SSH_AUTH_SOCK"), OsString::from("agent"))];
+        assert!(!sockets(machine.path(), &relative, 4711).iter().any(|path| path.is_relative()));
     }
 
     #[test]

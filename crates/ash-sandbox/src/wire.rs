@@ -83,6 +83,12 @@ pub(crate) struct StageSpec {
     /// What must still be what it was.
     #[serde(default)]
     pub(crate) places: Vec<Place>,
+    /// Links that must be there, or are made: `(where, real path)`.
+    #[serde(default, with = "text::pairs")]
+    pub(crate) links: Vec<(OsString, OsString)>,
+    /// What must be there: a backend that decides by itself what it hides would have the tool look at less than it was granted.
+    #[serde(default, with = "text::list")]
+    pub(crate) shown: Vec<OsString>,
     /// What sockets the tool may make.
     pub(crate) sockets: Sockets,
     /// The Landlock ruleset. `None` only where the policy says the mount namespace alone must do.

@@ -107,7 +107,7 @@ mod unix {
             } else {
                 ("keeps_caches_as_they_are_and_gives_private_ones", keeps_caches)
             };
-            let tests: [(&str, Test); 12] = [
+            let tests: [(&str, Test); 14] = [
                 caches,
                 ("hides_the_home_and_what_lies_beside_the_source", hides_the_home),
                 ("lets_only_the_results_be_written", lets_only_the_results_be_written),
@@ -117,6 +117,8 @@ mod unix {
                 ("has_a_private_temporary_directory", has_a_private_temporary_directory),
                 ("passes_the_exit_code_and_starts_in_the_working_directory", passes_the_exit_code),
                 ("keeps_spelled_paths_working", keeps_spelled_paths_working),
+                ("shows_links_of_the_operator_and_nothing_more_for_them", shows_links),
+                ("shows_what_is_granted_in_every_place", shows_granted_places),
                 ("shows_a_scanned_home", shows_a_scanned_home),
                 ("has_evidence_of_what_was_applied", has_evidence),
                 ("takes_more_paths_than_fit_on_a_command_line", takes_many_paths),
@@ -518,20 +520,79 @@ mod unix {
         let real = lab.home.clone();
         lab.home = lab.root.join("people");
         lab.source = lab.home.join("src/repo");
-        // firejail hides only what it is told: the aliases of another place than the account's home are the host's own there, or gone.
-        if column != Column::Firejail {
-            is(
-                &lab.sh(
-                    column,
-                    &format!("cat {}/main.py; cat ~/src/repo/main.py", lab.source.display()),
-                ),
-                "contentcontent",
-            )?;
-        }
+        is(
+            &lab.sh(
+                column,
+                &format!("cat {}/main.py; cat ~/src/repo/main.py", lab.source.display()),
+            ),
+            "contentcontent",
+        )?;
         is(
             &lab.sh(column, &format!("cat {}/.ssh/id_rsa 2>/dev/null || echo no", real.display())),
             "no",
         )
+    }
+
+    /// A source that is a link itself, an output and a granted directory below one.
+    fn shows_links(column: Column) -> Outcome {
+        let mut lab = Lab::new();
+        let at = |path: &str| lab.root.join(path);
+        for dir in ["real/rules", "real/out/x"] {
+            fs::create_dir_all(at(dir))?;
+        }
+        for file in ["real/rules/rule", "real/secret"] {
+            fs::write(at(file), "content")?;
+        }
+        symlink("home/src/repo", at("source"))?;
+        symlink("real", at("link"))?;
+        let (source, link) = (at("source"), at("link"));
+        let ground = Ground {
+            source: source.clone(),
+            output: Some(link.join("out")),
+            targets: vec![],
+            results: at("real/out/x"),
+            cwd: source.clone(),
+        };
+        let (readable, secret) = (tries_one("cat >/dev/null <"), at("real/secret"));
+        let writable = tries_one("echo x >");
+        let script = [
+            readable(&source.join("main.py")),
+            readable(&link.join("rules/rule")),
+            writable(&link.join("out/x/report")),
+            readable(&link.join("secret")),
+            readable(&secret),
+            writable(&link.join("rules/rule")),
+            writable(&source.join("main.py")),
+            writable(&link.join("out/planted")),
+        ]
+        .concat();
+        lab.needs.read_paths = [link.join("rules").to_str().unwrap().to_owned().into()].into();
+        let finished = lab.run_on(column, &ground, "/bin/sh", &["-c", &script])?;
+        is(finished.stdout.text().trim(), "yes\nyes\nyes\nno\nno\nno\nno\nno")?;
+        is(&fs::read_to_string(lab.root.join("real/out/x/report"))?, "x\n")?;
+        is(&fs::read_to_string(&secret)?, "content")?;
+        is(&lab.bare(&script), &["yes"; 8].join("\n"))
+    }
+
+    fn tries_one(test: &'static str) -> impl Fn(&Path) -> String {
+        move |path| tries(&[path], test)
+    }
+
+    /// firejail puts empty directories over more than the home and `/tmp`.
+    fn shows_granted_places(column: Column) -> Outcome {
+        let mut lab = Lab::new();
+        let granted = tempfile::tempdir_in("/var/tmp")?;
+        let beside = tempfile::NamedTempFile::new_in("/var/tmp")?;
+        fs::write(granted.path().join("file"), "content")?;
+        let text = |path: &str| path.to_owned().into();
+        lab.needs.read_paths = [text(granted.path().to_str().unwrap()), text("/var/log")].into();
+        let logs = "ls /var/log | wc -l";
+        let tried = [
+            tries(&[&granted.path().join("file"), beside.path()], "cat >/dev/null <"),
+            tries(&[&granted.path().join("file"), Path::new("/var/log/planted")], "echo x >"),
+        ];
+        let printed = lab.sh(column, &format!("{logs}; {}", tried.concat()));
+        is(&printed, &format!("{}\nyes\nno\nno\nno", lab.bare(logs)))
     }
 
     fn shows_a_scanned_home(column: Column) -> Outcome {

@@ -84,6 +84,8 @@ fn stage(wrap: &Wrap<'_>, env: Vec<(OsString, OsString)>) -> StageSpec {
         env,
         cwd: policy.cwd.clone().into(),
         places: vec![],
+        links: vec![],
+        shown: vec![],
         // IP is left to the network namespace, so that a tool's own loopback works offline.
         sockets: Sockets::Internet,
         landlock: Some(LandlockSpec {

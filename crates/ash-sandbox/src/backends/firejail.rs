@@ -1,6 +1,8 @@
 //! firejail: namespaces made by a setuid program. Everything outside the home stays visible to it, so ash's Landlock rules inside do the
 //! rest; where the kernel has none, this is the weaker tier the documentation describes.
 
+mod links;
+
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
@@ -44,7 +46,9 @@ const MOST_WORDS: usize = 120;
 
 pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     let policy = wrap.policy;
-    let mut argv = argv(wrap)?;
+    let view = View::new(wrap);
+    let links = view.links(policy);
+    let mut argv = argv(wrap, &view, &links)?;
     let profile = wrap.scratch.join("firejail.profile");
     let lines = if argv.len() > MOST_WORDS { into_profile(&mut argv, &profile)? } else { vec![] };
     let private = PrivateCaches::new(policy, wrap.scratch);
@@ -65,6 +69,8 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
     }
     private.redirect(&mut environment);
     environment.sort();
+    let mut command = wrap.command.argv();
+    links.tell(command.iter_mut().chain(environment.iter_mut().map(|(_, value)| value)))?;
     setup.extend(private.setup());
     let mut cleanup = vec![private.root.clone().into_os_string()];
     cleanup.extend(has_scratch.then(|| wrap.scratch.into()));
@@ -88,12 +94,18 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
             env: environment.clone(),
             cwd: "/".into(),
             stage: Some(StageSpec {
-                argv: wrap.command.argv(),
+                argv: command,
                 env: environment,
                 cwd: policy.cwd.clone().into(),
                 places: vec![],
+                links: links
+                    .inside
+                    .iter()
+                    .map(|(place, real)| (place.into(), real.into()))
+                    .collect(),
+                shown: view.granted().map(OsString::from).collect(),
                 sockets: Sockets::Internet,
-                landlock: Some(rules(wrap)),
+                landlock: Some(rules(wrap, &view)),
                 landlock_alone: false,
                 rlimits: rlimits(policy, false),
                 stay: true,
@@ -118,14 +130,16 @@ fn private_home<'a>(wrap: &Wrap<'a>) -> &'a Path {
 }
 
 /// The host's names hold inside too.
-fn rules(wrap: &Wrap<'_>) -> LandlockSpec {
+fn rules(wrap: &Wrap<'_>, view: &View<'_>) -> LandlockSpec {
     let policy = wrap.policy;
     let mut rules = landlock::rules(policy, private_home(wrap));
     rules.write.extend(
         policy
             .temporaries
             .iter()
-            .filter(|dir| !dir.starts_with("/dev"))
+            .filter(|dir| {
+                !(dir.starts_with("/dev") || view.keeps_var_tmp && *dir == Path::new(VAR_TMP))
+            })
             .map(|dir| dir.clone().into()),
     );
     rules.write_files = DEVICES.map(OsString::from).to_vec();
@@ -134,51 +148,111 @@ fn rules(wrap: &Wrap<'_>) -> LandlockSpec {
     rules
 }
 
+/// firejail puts an empty directory over it, and over this one.
+const VAR_TMP: &str = "/var/tmp";
+const VAR_LOG: &str = "/var/log";
+
+/// What of the host a command sees.
+struct View<'a> {
+    readable: Vec<&'a Path>,
+    writable: Vec<&'a Path>,
+    /// Directories under which nothing but what is granted is shown.
+    private: Vec<&'a Path>,
+    home: &'a Path,
+    keeps_var_tmp: bool,
+    keeps_var_log: bool,
+}
+
+impl<'a> View<'a> {
+    fn new(wrap: &Wrap<'a>) -> Self {
+        let policy = wrap.policy;
+        let readable: Vec<&Path> = policy
+            .read_only
+            .iter()
+            .chain(&policy.caches)
+            .map(PathBuf::as_path)
+            .chain([wrap.exe])
+            .collect();
+        let stand_in = (!hides_the_home(wrap)).then_some(wrap.scratch);
+        let writable: Vec<&Path> =
+            policy.writable.iter().map(PathBuf::as_path).chain(stand_in).collect();
+        let home = wrap.account_home.unwrap_or(&policy.home);
+        // What is scanned is shown whole; whitelisting anything in it would hide the rest.
+        let is_scanned = |dir: &Path| policy.scan_data.iter().any(|path| dir.starts_with(path));
+        let granted = || readable.iter().chain(&writable);
+        let keeps_var_tmp =
+            is_scanned(Path::new(VAR_TMP)) || granted().any(|path| path.starts_with(VAR_TMP));
+        let keeps_var_log =
+            granted().any(|path| path.starts_with(VAR_LOG) || Path::new(VAR_LOG).starts_with(path));
+        let private =
+            [home, Path::new("/tmp")].into_iter().filter(|dir| !is_scanned(dir)).collect();
+        Self { readable, writable, private, home, keeps_var_tmp, keeps_var_log }
+    }
+
+    fn granted(&self) -> impl Iterator<Item = &'a Path> {
+        self.readable.iter().chain(&self.writable).copied()
+    }
+
+    /// Whether the host's own entry is there.
+    fn is_host_path(&self, path: &Path) -> bool {
+        let var_tmp = (!self.keeps_var_tmp).then_some(Path::new(VAR_TMP));
+        let hidden = self.private.iter().copied().chain(var_tmp).any(|dir| path.starts_with(dir));
+        !hidden || self.granted().any(|granted| path.starts_with(granted))
+    }
+
+    fn is_foreign(&self, path: &Path) -> bool {
+        path.starts_with("/home") && !path.starts_with(self.home)
+    }
+}
+
+/// Not a home itself: a link in its place is another name of the account's own.
+fn is_in_a_home(path: &Path) -> bool {
+    path.strip_prefix("/home").is_ok_and(|rest| rest.components().count() > 1)
+}
+
 /// The command line. A whitelisted path is writable whatever `--read-only=/` says, so each one is made read-only again, and the results
 /// writable after that.
-fn argv(wrap: &Wrap<'_>) -> Result<Vec<OsString>, WrapError> {
+fn argv(
+    wrap: &Wrap<'_>,
+    view: &View<'_>,
+    links: &links::Links,
+) -> Result<Vec<OsString>, WrapError> {
     let policy = wrap.policy;
     let mut args = vec![OsString::from(&wrap.abilities.program), "--quiet".into()];
     args.extend(CONSTANTS.map(OsString::from));
     if !policy.network {
         args.push("--net=none".into());
     }
-    let readable: Vec<&Path> = policy
-        .read_only
-        .iter()
-        .chain(&policy.caches)
-        .map(PathBuf::as_path)
-        .chain([wrap.exe])
-        .collect();
-    let stand_in = (!hides_the_home(wrap)).then_some(wrap.scratch);
-    let writable: Vec<&Path> =
-        policy.writable.iter().map(PathBuf::as_path).chain(stand_in).collect();
-    let granted = || readable.iter().chain(&writable).copied();
     for path in wrap.sockets.iter().chain(&policy.hidden) {
         option(&mut args, "--blacklist=", path)?;
     }
-    let home = wrap.account_home.unwrap_or(&policy.home);
     // It hides the homes of other users, also one that is scanned.
-    if granted().any(|path| path.starts_with("/home") && !path.starts_with(home)) {
+    let in_foreign_homes =
+        policy.links.iter().map(|(place, _)| place.as_path()).filter(|place| is_in_a_home(place));
+    if view.granted().chain(in_foreign_homes).any(|path| view.is_foreign(path)) {
         args.push("--allusers".into());
     }
-    for (dir, private) in [(home, "--private"), (Path::new("/tmp"), "--private-tmp")] {
-        // What is scanned is shown whole; whitelisting anything in it would hide the rest.
-        if policy.scan_data.iter().any(|path| dir.starts_with(path)) {
-            continue;
-        }
-        let inside: Vec<&Path> = granted().filter(|path| path.starts_with(dir)).collect();
+    if view.keeps_var_tmp {
+        args.extend(["--keep-var-tmp".into(), format!("--read-only={VAR_TMP}").into()]);
+    }
+    if view.keeps_var_log {
+        args.extend(["--writable-var-log".into(), format!("--read-only={VAR_LOG}").into()]);
+    }
+    for dir in &view.private {
+        let inside = || view.granted().chain(links.shown.iter().map(PathBuf::as_path));
+        let inside: Vec<&Path> = inside().filter(|path| path.starts_with(dir)).collect();
         if inside.is_empty() {
-            args.push(private.into());
+            args.push(if *dir == view.home { "--private" } else { "--private-tmp" }.into());
         }
-        for path in inside.into_iter().filter(|path| *path != dir) {
+        for path in inside.into_iter().filter(|path| path != dir) {
             option(&mut args, "--whitelist=", path)?;
         }
     }
+    let (readable, writable) = (&view.readable, &view.writable);
     for path in readable.iter().filter(|path| !writable.iter().any(|dir| path.starts_with(dir))) {
         option(&mut args, "--read-only=", path)?;
     }
-    for path in &writable {
+    for path in writable {
         option(&mut args, "--read-write=", path)?;
     }
     args.push("--".into());

@@ -52,6 +52,8 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Prepared {
                 env: environment,
                 cwd: policy.cwd.clone().into(),
                 places: vec![],
+                links: vec![],
+                shown: vec![],
                 sockets: if policy.network { Sockets::Internet } else { Sockets::None },
                 landlock: Some(rules(policy, wrap.scratch)),
                 landlock_alone: true,

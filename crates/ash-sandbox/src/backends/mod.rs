@@ -188,6 +188,18 @@ pub enum WrapError {
         /// What there are.
         count: usize,
     },
+    /// A link would have to be shown with more than was granted.
+    #[error(
+        "{backend} cannot show the link `{link}` without all that it leads to: name `{real}` instead, or use another `--sandbox` backend"
+    )]
+    Unshowable {
+        /// The backend.
+        backend: &'static str,
+        /// The link, printable.
+        link: String,
+        /// Where it leads, printable.
+        real: String,
+    },
     /// Nothing here wraps commands for it.
     #[error("{backend} is not part of this version of ash")]
     NotHere {

@@ -93,6 +93,8 @@ pub(crate) fn wrap(wrap: &Wrap<'_>) -> Result<Prepared, WrapError> {
                 env: environment,
                 cwd: policy.cwd.clone().into(),
                 places: vec![],
+                links: vec![],
+                shown: vec![],
                 sockets: Sockets::Internet,
                 landlock: None,
                 landlock_alone: false,

@@ -83,6 +83,19 @@ fn prepared(id: BackendId, abilities: &Abilities, policy: &Policy) -> Prepared {
 }
 
 fn attempt(id: BackendId, abilities: &Abilities, policy: &Policy) -> Result<Prepared, WrapError> {
+    attempt_with(id, abilities, policy, Path::new("/home2/me/.ash/bin/ash"))
+}
+
+fn prepared_with(policy: &Policy, exe: &Path) -> Prepared {
+    attempt_with(BackendId::Firejail, &abilities(), policy, exe).unwrap()
+}
+
+fn attempt_with(
+    id: BackendId,
+    abilities: &Abilities,
+    policy: &Policy,
+    exe: &Path,
+) -> Result<Prepared, WrapError> {
     let command =
         Command { program: "/home/me/grype".into(), args: vec!["--file".into(), "-".into()] };
     let controls = paths(&["/proc/sys", "/proc/bus"]);
@@ -94,7 +107,7 @@ fn attempt(id: BackendId, abilities: &Abilities, policy: &Policy) -> Result<Prep
             abilities,
             policy,
             command: &command,
-            exe: Path::new("/home2/me/.ash/bin/ash"),
+            exe,
             proc_controls: &controls,
             scratch: Path::new("/tmp/ash-sandbox-1"),
             sockets: &sockets,
@@ -129,6 +142,50 @@ fn bwrap_with_an_overlay_and_a_network_as_a_user() {
 #[test]
 fn firejail() {
     insta::assert_snapshot!(shown(&prepared(BackendId::Firejail, &abilities(), &policy())));
+}
+
+/// A user whose home holds nothing that is granted scans a directory of `/tmp`.
+#[test]
+fn firejail_in_tmp() {
+    let policy = Policy {
+        read_only: paths(&["/tmp/x/src", "/usr"]),
+        links: vec![
+            ("/tmp/x/covered".into(), "src/a".into()),
+            ("/tmp/x/home".into(), "/home2/me/there".into()),
+            ("/tmp/x/out".into(), "real".into()),
+            ("/tmp/y/made".into(), "../x/src".into()),
+            ("/home2/me/made".into(), "/tmp/x/real".into()),
+        ],
+        writable: paths(&["/tmp/x/real/grype"]),
+        caches: vec![],
+        scan_data: paths(&["/tmp/x/src"]),
+        cwd: "/tmp/x/src".into(),
+        environment: vec![("OUT".into(), "a:/tmp/x/out/grype".into())],
+        network: true,
+        as_root: false,
+        ..policy()
+    };
+    insta::assert_snapshot!(shown(&prepared_with(&policy, Path::new("/usr/bin/ash"))));
+    let links = |policy: &Policy| {
+        let prepared = prepared_with(policy, Path::new("/usr/bin/ash"));
+        let stage = prepared.supervisor.stage.unwrap();
+        let links = stage.links.iter().map(|(place, real)| {
+            format!("{} -> {}", place.to_string_lossy(), real.to_string_lossy())
+        });
+        links.collect::<Vec<_>>()
+    };
+    let made = [
+        "/home2/me/made -> /tmp/x/real",
+        "/tmp/x/covered -> /tmp/x/src/a",
+        "/tmp/x/home -> /home2/me/there",
+        "/tmp/y/made -> /tmp/x/src",
+    ];
+    assert_eq!(links(&policy), made);
+    // Directories that firejail makes are its own.
+    let policy = Policy { as_root: true, ..policy };
+    assert_eq!(links(&policy).len(), 5);
+    let argv = prepared_with(&policy, Path::new("/usr/bin/ash")).supervisor.argv;
+    assert!(!argv.contains(&"--whitelist=/tmp/x/covered".into()), "{argv:?}");
 }
 
 #[test]

@@ -106,7 +106,7 @@ mod platform {
 
     pub(super) use super::super::privileges::{default_dispositions, hide_from_child};
     use super::{
-        super::{privileges, ruleset, seccomp, signals, tree},
+        super::{links, privileges, ruleset, seccomp, signals, tree},
         Applied, Failed, StageSpec, UnixStream, at, enter,
     };
     use crate::places;
@@ -171,6 +171,8 @@ mod platform {
             rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string()),
         )?;
         at("places", places::check(&spec.places))?;
+        at("places", links::are_shown(&spec.shown))?;
+        at("links", links::make(&spec.links))?;
         if let Some(ruleset) = &spec.landlock {
             let restricted = at("landlock", ruleset::restrict(ruleset, &spec.places))?;
             applied.notes.extend(restricted.notes);

@@ -11,6 +11,8 @@
 #[cfg(unix)]
 mod apply;
 #[cfg(target_os = "linux")]
+mod links;
+#[cfg(target_os = "linux")]
 mod privileges;
 #[cfg(target_os = "linux")]
 mod probe;

@@ -303,10 +303,14 @@ impl Supervisor {
     /// Asks the tool to end, but not the backend's helpers around it: some of those would take the tool down unasked, or not at all.
     fn stop(&mut self) {
         self.deadline.get_or_insert_with(|| Instant::now() + self.grace);
-        for descendant in tree::descendants(rustix::process::getpid().as_raw_pid()) {
-            if descendant.depth >= self.tool_depth {
-                let _ = descendant.signal(Signal::TERM);
-            }
+        let all = tree::descendants(rustix::process::getpid().as_raw_pid());
+        // firejail starts the stage through the account's shell, and some shells stay in between.
+        let depth = all
+            .iter()
+            .find(|descendant| is_stage(descendant.pid))
+            .map_or(self.tool_depth, |stage| self.tool_depth.max(stage.depth + 1));
+        for descendant in all.iter().filter(|descendant| descendant.depth >= depth) {
+            let _ = descendant.signal(Signal::TERM);
         }
     }
 
@@ -327,6 +331,14 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Whether a process is the stage, which stays the tool's parent. The words of a backend before it are others; those of the tool, which lies below,
+/// come later in the order of depth.
+fn is_stage(pid: i32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = line.split(|byte| *byte == 0).skip(1);
+    [super::MARK, super::APPLY].iter().all(|known| words.next() == Some(known.as_bytes()))
 }
 
 /// Removes the private directories of the command. What fails here is tried again, and told, by ash, if that is still there.

@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("killing_the_supervisor_kills_the_tool", supervisor_killed),
         trial("stop_asks_first_and_kills_after_the_grace_period", stop),
         trial("stop_reaches_only_the_tool_and_what_it_started", stop_depth),
+        trial("stop_spares_the_stage_below_a_shell_that_the_backend_started", stop_below_a_shell),
         trial("kill_does_not_wait", kill),
         trial("without_a_stage_the_tree_is_ended_too", no_stage),
         trial("a_command_that_does_not_exist_cannot_start", cannot_start),
@@ -173,6 +174,28 @@ fn stop_depth(lab: &Lab) {
     assert_eq!(
         (ended.stage("Ended"), ended.end()),
         (Some(&json!({"Code": 3})), &json!({"Code": 3})),
+        "{ended:?}"
+    );
+}
+
+/// As firejail does for whoever has such a shell: it waits for the stage instead of becoming it, and would say that it was terminated.
+fn stop_below_a_shell(lab: &Lab) {
+    // Without a process of its own that it would call terminated, too.
+    let script = "trap 'echo bye; exit 3' TERM; : > up; while :; do :; done";
+    let mut stage = lab.stage(&["/bin/sh", "-c", script]);
+    stage["stay"] = json!(true);
+    let mut spec = lab.spec(stage);
+    spec["tool_depth"] = json!(2);
+    spec["grace_ms"] = json!(60_000);
+    let exe = std::env::current_exe().unwrap();
+    spec["argv"] = json!(["/bin/sh", "-c", "\"$0\" __confine apply; exit $?", exe]);
+    let mut running = Running::start(&spec);
+    running.wait_for(&lab.work.join("up"));
+    running.order("Stop");
+    let ended = running.finish();
+    assert_eq!(
+        (ended.stdout.as_str(), ended.stderr.as_str(), ended.stage("Ended"), ended.end()),
+        ("bye\n", "", Some(&json!({"Code": 3})), &json!({"Code": 3})),
         "{ended:?}"
     );
 }

@@ -101,9 +101,7 @@ fn timeout_kills(backend: &'static str) -> Result<(), Failed> {
         outcome.describe()
     })?;
     let seconds = outcome.elapsed.as_secs_f32();
-    // firejail's own monitor ends what it started when one of its processes is asked to, on a busy machine before the ten seconds.
-    let least = if backend == "firejail" { 1.0 } else { 10.0 };
-    check("ten seconds of grace", (least..60.0).contains(&seconds), || outcome.describe())
+    check("ten seconds of grace", (10.0..60.0).contains(&seconds), || outcome.describe())
 }
 
 fn ending_ash_ends_the_tree(backend: &'static str, signal: Signal) -> Result<(), Failed> {

@@ -60,6 +60,53 @@ fn a_source_directory_that_is_a_link_works() {
     }
 }
 
+/// Names the file by the directory it was given, as the real one does.
+const NAMES_WHAT_IT_WAS_GIVEN: &str = r#"[ "$1" = --version ] && { echo "bandit 1.9.4"; exit 0; }
+for word in "$@"; do case "$word" in /*source|/*linked) given=$word;; /*) out=$word;; esac; done
+cat "$given/app.py" >/dev/null || exit 4
+cat > "$out" <<JSON
+{"errors":[],"generated_at":"2026-01-01T00:00:00Z","metrics":{},
+"results":[{"filename":"$given/app.py","test_id":"B404","test_name":"blacklist","issue_text":"stand-in finding","issue_severity":"HIGH","issue_confidence":"HIGH",
+"issue_cwe":{"id":78,"link":""},"more_info":"","line_number":1,"line_range":[1],"col_offset":0,"end_col_offset":9,"code":"1 import os\n"}]}
+JSON
+exit 1"#;
+
+#[test]
+fn a_source_and_an_output_below_links_work_and_findings_have_their_places() {
+    for sandbox in ["off", "bwrap", "firejail", "landlock"] {
+        for source in ["linked", "above/source", "above/linked"] {
+            let lab = Lab::new();
+            std::fs::create_dir(lab.path("real")).unwrap();
+            std::fs::rename(lab.path("source"), lab.path("real/source")).unwrap();
+            for (text, place) in [
+                ("real", "above"),
+                ("real/source", "linked"),
+                ("source", "real/linked"),
+                // Where the laboratory's own programs expect it.
+                ("real/source", "source"),
+            ] {
+                std::os::unix::fs::symlink(text, lab.path(place)).unwrap();
+            }
+            lab.tool("bandit", NAMES_WHAT_IT_WAS_GIVEN);
+            let output = lab.path("above/results");
+            let mut command = lab.ash(&["scan", "--scanners", "bandit", "--offline"]);
+            command.arg(lab.path(source)).args(["--sandbox", sandbox, "--output-dir"]).arg(&output);
+            let scanned = crate::lab::read(command.output().unwrap(), output);
+            let reason = scanned.reason("bandit").to_owned();
+            if sandbox == "firejail" && reason.contains("scanner sandbox unavailable") {
+                eprintln!("skipped: {reason}");
+                continue;
+            }
+            assert_eq!(
+                scanned.findings(),
+                [("B404".to_owned(), "app.py".to_owned(), 1)],
+                "{sandbox} {source}: {reason} {}",
+                scanned.stderr
+            );
+        }
+    }
+}
+
 #[test]
 fn the_default_output_directory_is_inside_the_source() {
     let lab = Lab::new();
