@@ -69,15 +69,17 @@ const HOST_SECRETS: &[&str] = &[
     "/etc/cups/ssl",
 ];
 
-/// Kernel controls below `/proc` that uid 0 of a user namespace may still write: sysctl files check the global uid.
-const PROC_CONTROLS: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
+/// Kernel controls below `/proc` that uid 0 of a user namespace may still write: sysctl files check the global uid. Anybody may write
+/// `/proc/pressure/*`.
+const PROC_CONTROLS: &[&str] =
+    &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/pressure"];
 
 /// Files programs look up by these names, also where they are links out of `/etc`.
 const LOOKUPS: &[&str] =
     &["/etc/hosts", "/etc/nsswitch.conf", "/etc/localtime", "/etc/passwd", "/etc/group"];
 
 /// Where programs put temporary files; the first is the one they use unless told otherwise.
-const TEMPORARIES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+pub(crate) const TEMPORARIES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// Where programs look for name servers.
 const RESOLVER: &str = "/etc/resolv.conf";

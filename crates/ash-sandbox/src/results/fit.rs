@@ -7,7 +7,7 @@ use std::{
 
 use ash_model::path::printable;
 
-use crate::policy::trace::real_as_far_as_it_exists as real;
+use crate::{policy::trace::real_as_far_as_it_exists as real, site::TEMPORARIES};
 
 /// Where programs and settings of the system lie: nobody's results do.
 const SYSTEM: &[&str] = &[
@@ -44,9 +44,6 @@ const SYSTEM: &[&str] = &[
 /// Directories that many programs share. One of its own may lie in them.
 const SHARED: &[&str] =
     &["/dev/shm", "/home", "/opt", "/root", "/run", "/Users", "/var/lib", "/var/log", "/var/tmp"];
-
-/// Where everything was made to be thrown away.
-const TEMPORARY: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
 
 /// Why a directory cannot be a command's results directory.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +89,7 @@ pub fn refuse_results(
     if SYSTEM.iter().map(Path::new).any(systems) || SHARED.iter().map(Path::new).any(is_or_holds) {
         return Err(ResultsRefused::System);
     }
-    let mut temporary = TEMPORARY.iter().map(Path::new).chain([temp]);
+    let mut temporary = TEMPORARIES.iter().map(Path::new).chain([temp]);
     if path.exists() && !temporary.any(|temp| results.starts_with(real(temp))) {
         refuse_special(path)?;
     }

@@ -59,12 +59,6 @@ const GAPS: &[Gap] = &[
         "without a user namespace the whole user's processes would count",
     )
     .limit("processes"),
-    gap(
-        &["bwrap"],
-        &["U07"],
-        Before(1),
-        "anybody may write `/proc/pressure/*`, and only Landlock forbids it in a private /proc",
-    ),
     gap(&["firejail"], &["R03"], Always, "firejail cannot size its /tmp").limit("tmp"),
     gap(&["firejail"], &["D03"], Always, "firejail cannot size its home").limit("home"),
     gap(&["landlock"], &["D03"], Always, "the private home is a directory on disk").limit("home"),
